@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { sha256 } from "../sha256.ts";
+import { own } from "../shape.ts";
 import {
   type LogHead,
   type LogProjection,
@@ -79,7 +80,7 @@ export interface ChatHead extends JsonObject {
 /** Finds the record after which a provider gets what was said: a clear, a reset, or the start of the period. */
 export function startFor(head: Partial<ChatHead> | undefined, provider: string): number {
   const { clear_seq: cleared = 0, session, provider_start: starts = {} } = head ?? {};
-  return Math.max(cleared, session?.start_seq ?? 0, starts[provider] ?? 0);
+  return Math.max(cleared, session?.start_seq ?? 0, own(starts, provider) ?? 0);
 }
 
 export const titleLength = 120;

@@ -1,20 +1,10 @@
 import { invalid } from "../errors.ts";
-import { own } from "../shape.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
-import type { ChatHead } from "./chat-head.ts";
 import { type Compaction, readCompaction } from "./compaction.ts";
 import { Marks } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { ModelTarget } from "./model-row.ts";
-import { historyBudget, roughTokens } from "./token-budget.ts";
-
-/** Finds the record after which a provider's part of a chat begins: its period, the last clear, its last reset. */
-export function historyStart(
-  { session, clear_seq = 0, provider_start: starts = {} }: ChatHead,
-  provider: string,
-): number {
-  return Math.max(session?.start_seq ?? 0, clear_seq, own(starts, provider) ?? 0);
-}
+import { historyBudget } from "./token-budget.ts";
 
 /** A message in scope. Only those that are `sent` reach a model; the others name turns. */
 export interface ScopedMessage {
@@ -35,8 +25,6 @@ export class ScopeReader {
   readonly #markedAt = new Map<string, number>();
   /** Where records that have a mark were found. */
   readonly #foundAt = new Map<string, number>();
-  /** Rough count of what is sent. */
-  tokens = 0;
   #startSeq: number;
   readonly #unansweredId: string | undefined;
   /** The oldest record read. */
@@ -96,7 +84,6 @@ export class ScopeReader {
     const sent = shown !== undefined && !isUnsaid && !shown.hidden && message.role !== "system";
     if (!sent && message.role !== "user") return;
     this.#newestFirst.push({ message, sent });
-    if (sent) this.tokens += roughTokens(message);
   }
 
   #judge({ upToSeq, afterSeq, asOfSeq }: Compaction): "usable" | "void" | "open" {

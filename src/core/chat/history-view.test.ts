@@ -521,7 +521,7 @@ const short: readonly {
     fromSeq: 1,
   },
   {
-    says: "a large paste, answer and argument of earlier turns shortened, in a form that stays legal",
+    says: "a large paste and answer of earlier turns shortened, and an argument as it is",
     records: [
       user(big("p")),
       answer(big("a")),
@@ -602,8 +602,8 @@ const estimates: readonly [says: string, records: readonly JsonObject[], tokens:
   ["4 bytes", [user("wxyz")], 6],
   ["4 bytes that are 2 letters", [user("éé")], 6],
   ["two messages in a row", [user("x"), user("x")], 10],
-  // The call: 1 byte of id, 4 of name, 2 of arguments. The result: 1, 4 and 37 bytes.
-  ["a call without a result", [user("x"), answer("", { ...own, tool_calls: [call("x")] })], 30],
+  // The call: 74 bytes of JSON. The result: 37 bytes of text.
+  ["a call without a result", [user("x"), answer("", { ...own, tool_calls: [call("x")] })], 51],
   // {"provider":"openai","model":"gpt-5"} are 37 bytes, with 1 of text 38.
   ["artefacts", [user("x"), answer("2", { provider_data: own })], 22],
 ];

@@ -1,6 +1,6 @@
 import { invalid } from "../errors.ts";
-import { attachmentsOf, tokensOf } from "./attachments.ts";
-import type { ModelInput, StoredMessage } from "./message.ts";
+import { tokensOf } from "./attachments.ts";
+import type { Attachment } from "./message.ts";
 
 /** What of a model's window the history may fill, in tokens. */
 const historyBudgets = {
@@ -40,32 +40,20 @@ export function estimateTokens(bytes: number): number {
   return Math.max(4, Math.ceil(bytes / 3) + 4);
 }
 
-/** Estimates a stored message before it is known what of it a model gets. */
-export function roughTokens(message: StoredMessage): number {
-  const { content, tool_calls, provider_data, attachments } = message;
-  let tokens = estimateTokens(Buffer.byteLength(content));
-  for (const more of [tool_calls, provider_data]) {
-    if (more !== undefined) tokens += Math.ceil(JSON.stringify(more).length / 3);
-  }
-  if (attachments === undefined) return tokens;
-  return attachmentsOf(message).reduce((sum, file) => sum + tokensOf(file), tokens);
+/** What of a message takes tokens. Files go beside its text. */
+interface Counted {
+  readonly content: string;
+  readonly toolCalls?: unknown;
+  readonly providerData?: unknown;
+  readonly files?: readonly Attachment[] | undefined;
 }
 
-/** Estimates a message, with the files that go beside its text. */
-export function messageTokens(message: ModelInput): number {
-  let bytes = Buffer.byteLength(message.content);
-  let ofFiles = 0;
-  if (message.role === "tool") bytes += message.toolCallId.length + message.toolName.length;
-  else if (message.role === "user") {
-    for (const file of message.files ?? []) ofFiles += 30 + tokensOf(file);
-  } else {
-    const { toolCalls = [], providerData } = message;
-    for (const { id, function: called } of toolCalls) {
-      bytes += id.length + called.name.length + Buffer.byteLength(called.arguments);
-    }
-    if (providerData !== undefined) bytes += Buffer.byteLength(JSON.stringify(providerData));
-  }
-  return estimateTokens(bytes) + ofFiles;
+/** Estimates a message as a model gets it. */
+export function messageTokens({ content, toolCalls, providerData, files = [] }: Counted): number {
+  let bytes = Buffer.byteLength(content);
+  if (toolCalls !== undefined) bytes += Buffer.byteLength(JSON.stringify(toolCalls));
+  if (providerData !== undefined) bytes += Buffer.byteLength(JSON.stringify(providerData));
+  return files.reduce((sum, file) => sum + 30 + tokensOf(file), estimateTokens(bytes));
 }
 
 /**

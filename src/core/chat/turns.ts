@@ -68,13 +68,10 @@ function addRow(turn: OpenTurn, row: ModelRow, isNamed: boolean): void {
   else if (row.messages.length === 1) turn.unnamed = [...turn.unnamed, row];
 }
 
-function messageCount(turn: Turn): number {
-  return turn.rows.reduce((count, { messages }) => count + messages.length, 0);
-}
-
-export function turnTokens(turn: Turn): number {
+/** Counts the estimated tokens of turns. */
+export function turnTokens(turns: readonly Turn[]): number {
   let sum = 0;
-  for (const { tokens } of turn.rows) sum += tokens;
+  for (const { rows } of turns) for (const { tokens } of rows) sum += tokens;
   return sum;
 }
 
@@ -85,13 +82,15 @@ export function turnTokens(turn: Turn): number {
  *
  * @param summarySeq a summary stands for everything up to here.
  */
-export function lastTurns(turns: readonly Turn[], count: number, summarySeq = 0): readonly Turn[] {
+export function lastTurns(
+  turns: readonly Turn[],
+  count = Number.POSITIVE_INFINITY,
+  summarySeq = 0,
+): readonly Turn[] {
   if (count <= 0) return [];
-  if (count === Number.POSITIVE_INFINITY) return turns;
   let from = turns.length;
   for (let left = count; from > 0; from--) {
-    const turn = turns[from - 1];
-    left -= turn === undefined ? 0 : messageCount(turn);
+    for (const { messages } of turns[from - 1]?.rows ?? []) left -= messages.length;
     if (left < 0 && from < turns.length) break;
   }
   const before = turns[from - 1];
