@@ -129,6 +129,14 @@ export function titleOf(message: { readonly content: string; readonly [field: st
   return titleFrom(message.content) || titleFrom(attachmentsOf(message)[0]?.name ?? "");
 }
 
+/** Lists the chats that a chat was made from, the nearest first. */
+export function forkOrigins({ forked_from: from }: Partial<ChatHead>): readonly string[] {
+  if (!isJsonObject(from)) return [];
+  const { chat_id, earlier } = from;
+  const all: readonly unknown[] = [chat_id, ...(Array.isArray(earlier) ? earlier : [])];
+  return all.filter((each) => typeof each === "string");
+}
+
 /** Label of the forks of a chat. A hash: an id may be longer than an index takes. */
 export const forkLabel = (chatId: string) => `fork:${sha256(chatId).toString("hex")}`;
 
@@ -145,9 +153,7 @@ export const chatProjection: LogProjection = {
     const labels: string[] = [];
     if (head["open_turn"] !== undefined || head["pending"] !== undefined) labels.push("unanswered");
     if (head["unfinished"] === true) labels.push("unfinished");
-    const from = head["forked_from"];
-    if (isJsonObject(from)) labels.push(forkLabel(String(from["chat_id"])));
-    return labels;
+    return [...labels, ...forkOrigins(head).map(forkLabel)];
   },
   text(record: StoredRecord) {
     if (!isMessage(record) || record.hidden || record.role === "tool") return undefined;
