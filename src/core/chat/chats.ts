@@ -26,6 +26,7 @@ import { type MessageInput, roleOf } from "./message-input.ts";
 import { type MessagePage, messagePage } from "./message-page.ts";
 import { endPeriod } from "./provider-sessions.ts";
 import { type MessageHit, searchChats } from "./search-chats.ts";
+import { stampOf } from "./stamp.ts";
 import type { Mark } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
 import { type Copied, copyable, writeMessages } from "./write-messages.ts";
@@ -475,7 +476,8 @@ export class Chats extends ChatLog {
   /** When this chat was last forgotten, ISO 8601. What is older must not come back by an import. */
   async forgottenAt(chatId: string): Promise<string | undefined> {
     checkChatId(chatId);
-    return this.tombstones.forgottenAt(chatId);
+    const at = (await this.tombstones.after(0)).at(chatId);
+    return at === undefined ? undefined : stampOf(at);
   }
 
   /** Finishes what a dead process began: see `finishForgetting`. */

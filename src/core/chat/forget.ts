@@ -50,7 +50,7 @@ async function forget(ports: Forgetting, chatId: string): Promise<Forgotten> {
   // Also of a chat that has no log: the mark keeps it out of an import, and what was not reached goes later.
   if (rows.some((row) => "unreachable" in row || row.count > 0)) said ??= [];
   mark ??= await begin(); // a full disk has room for it now
-  mark ??= (await tombstones.begun()).get(hashOf(chatId)); // of a call that failed at its end
+  mark ??= (await tombstones.after(0)).begun.get(hashOf(chatId)); // of a call that failed at its end
   // Also if files are left: with its mark open, a new chat of this id would be forgotten at the next start.
   if (mark !== undefined) await tombstones.finish(mark);
   onForgotten(chatId, mark);
@@ -84,13 +84,13 @@ export async function finishForgetting(
 ): Promise<void> {
   const { log } = ports;
   const { logs, tombstones } = log;
-  const forgotten = recreated.length === 0 ? undefined : await tombstones.after(0);
+  const forgotten = await tombstones.after(0);
   for (const chatId of recreated) {
-    const at = forgotten?.at(chatId) ?? Number.NEGATIVE_INFINITY;
+    const at = forgotten.at(chatId) ?? Number.NEGATIVE_INFINITY;
     const state = await log.state(chatId).catch(() => undefined); // reading it reports what is wrong
     if (Date.parse(state?.head?.updated_at ?? "") <= at) await remove(log, chatId);
   }
-  const begun = await tombstones.begun();
+  const { begun } = forgotten;
   const gone = new Map(begun);
   const failed = (error: unknown) => {
     const says = "a forgetting is not finished; tried again at the next start";
@@ -129,7 +129,7 @@ async function finishFiles(ports: Forgetting, gone: Map<string, Mark>): Promise<
 
 /** Another process may have finished it since it was listed. */
 async function isLeftOver(log: ChatLog, chatId: string, wasBegun: boolean): Promise<boolean> {
-  if (wasBegun) return (await log.tombstones.begun()).has(hashOf(chatId));
+  if (wasBegun) return (await log.tombstones.after(0)).begun.has(hashOf(chatId));
   return (await log.state(chatId)).head?.unfinished === true;
 }
 

@@ -1,6 +1,5 @@
 import type { LogStore } from "../storage/log-store.ts";
-import { readCompaction } from "./compaction.ts";
-import { isControl, isMessage } from "./message.ts";
+import { isMessage } from "./message.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** At most so many records before the end of a chat are looked at. */
@@ -22,8 +21,6 @@ export async function seqBeforeUnanswered(
   const unanswered: number[] = [];
   for (const record of page.toReversed()) {
     if (record.seq <= from) break;
-    // A summary that does not say where it begins may tell of what is older.
-    if (isControl(record, "compaction") && readCompaction(record)?.afterSeq === undefined) break;
     if (!isMessage(record)) continue;
     const { role, turn, seq } = record;
     if (role !== "assistant" || turn !== undefined) {
