@@ -9,7 +9,6 @@ import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId, controlId } from "./control-ids.ts";
 import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";
 import { assertParts } from "./exact.ts";
-import { damagedChats, type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
 import { attachmentsPlace, type Forgetting, finishForgetting, forgetChat } from "./forget.ts";
 import {
   type ForgetReceipt,
@@ -25,7 +24,14 @@ import { isMessage, type StoredMessage } from "./message.ts";
 import { type MessageInput, roleOf } from "./message-input.ts";
 import { type MessagePage, messagePage } from "./message-page.ts";
 import { endPeriod } from "./provider-sessions.ts";
-import { type MessageHit, searchChats } from "./search-chats.ts";
+import {
+  damagedChats,
+  type FindChatsOptions,
+  type FoundChat,
+  findChats,
+  type MessageHit,
+  searchChats,
+} from "./search-chats.ts";
 import { stampOf } from "./stamp.ts";
 import type { Mark } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
