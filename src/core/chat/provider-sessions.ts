@@ -132,22 +132,18 @@ export class ProviderSessions {
     if (before === null) this.#open(transaction, { provider, model });
     else {
       const records = transaction.records.length;
+      const part = ends === "provider" ? provider : undefined;
       const startSeq =
         ends === "nothing" ? undefined : await seqBeforeUnanswered(this.#log.logs, transaction);
       transaction.set({ session: state });
-      if (ends === "period") {
-        this.#rollOver(transaction, before, { event: "rolled_over", reason }, startSeq);
-      } else if (ends === "provider")
-        this.#endProvider(transaction, { provider, reason }, startSeq);
+      if (ends !== "nothing") this.#end(transaction, part, { reason, before, startSeq });
       const isChosen = target.provider !== undefined || target.model !== undefined;
       const insteadOf = "insteadOf" in target ? target.insteadOf : undefined;
       const preferred = isChosen ? insteadOf : before.preferred;
       const next = syncTarget(transaction.head.session ?? before, { provider, model }, preferred);
       transaction.set({ session: next });
       // A choice of model or a corrected clock is a record too: it survives a restart.
-      if (next !== before && transaction.records.length === records) {
-        transaction.control("session", { event: "target", provider, model });
-      }
+      if (next !== before && transaction.records.length === records) targetRecord(transaction);
     }
     const period = transaction.head.session as Period;
     return {
@@ -176,7 +172,7 @@ export class ProviderSessions {
       const before = transaction.head.session;
       if (before === null) return this.#open(transaction, target, true);
       transaction.set({ session: syncTarget(before, target) });
-      return this.#rollOver(transaction, before, { event: "reset", reason: "reset" });
+      return this.#end(transaction, undefined, { reason: "reset", before });
     });
     this.#publishEnd(chatId, "period");
     return periodView(chatId, period);
@@ -202,8 +198,8 @@ export class ProviderSessions {
         throw notFound(chatId, transaction.isNewChat ? "chat" : "provider session");
       }
       if (known === null) this.#open(transaction, model === undefined ? {} : { provider, model });
-      const reset = this.#endProvider(transaction, { provider, reason: "reset" });
-      const acted = humanActed(reset, transaction.now);
+      const ended = this.#end(transaction, provider, { reason: "reset" });
+      const acted = humanActed(ended, transaction.now);
       const session = model === undefined ? acted : syncTarget(acted, { provider, model });
       transaction.set({ session });
       return session;
@@ -258,9 +254,8 @@ export class ProviderSessions {
       if (before === null) return this.#open(transaction, target);
       const next = syncTarget(before, target);
       if (next === before) return before;
-      const { provider, model } = next;
-      transaction.control("session", { event: "target", provider, model });
       transaction.set({ session: next });
+      targetRecord(transaction);
       return next;
     });
     return periodView(chatId, period);
@@ -310,45 +305,48 @@ export class ProviderSessions {
     return session;
   }
 
-  /** @param before the period as it last was. */
-  #rollOver(
+  /**
+   * Ends the part of a provider, or the period of a chat if none is named.
+   *
+   * @param ended `before`: the period as it last was. `startSeq`: the record after which the next one begins.
+   */
+  #end(
     transaction: Transaction,
-    before: Period,
-    event: { readonly event: string; readonly reason: string },
-    startSeq?: number,
+    part: string | undefined,
+    ended: { reason: Reason | "reset"; before?: Period; startSeq?: number | undefined },
   ): Period {
-    const { provider, model } = transaction.head.session ?? before;
-    const generation = before.generation + 1;
-    const previous = before as JsonObject;
-    const fields = { ...event, generation, provider, model, previous };
-    const seq = transaction.control("session", fields);
-    endPeriod(transaction, startSeq ?? seq);
+    const { session, view_from, reported, provider_start } = transaction.head;
+    const { reason, before = session as Period } = ended;
+    if (part === undefined) {
+      const { provider, model } = session ?? before;
+      const event = reason === "reset" ? "reset" : "rolled_over";
+      const about = { event, reason, generation: before.generation + 1, provider, model };
+      const seq = transaction.control("session", { ...about, previous: before as JsonObject });
+      endPeriod(transaction, ended.startSeq ?? seq);
+    } else {
+      const about = { event: "provider_reset", provider: part, reason };
+      const previous = bucketOf(before, part) as JsonObject;
+      const seq = transaction.control("session", { ...about, previous });
+      transaction.set({
+        session: resetProvider(session ?? before, part),
+        view_from: without(view_from, part),
+        reported: without(reported, part),
+        provider_start: { ...provider_start, [part]: ended.startSeq ?? seq },
+      });
+    }
     return transaction.head.session as Period;
-  }
-
-  #endProvider(
-    transaction: Transaction,
-    why: { readonly provider: string; readonly reason: string },
-    startSeq?: number,
-  ): Period {
-    const { session: before, view_from, reported, provider_start } = transaction.head;
-    const { provider } = why;
-    const previous = bucketOf(before as Period, provider) as JsonObject;
-    const seq = transaction.control("session", { event: "provider_reset", ...why, previous });
-    const session = resetProvider(before as Period, provider);
-    transaction.set({
-      session,
-      view_from: without(view_from, provider),
-      reported: without(reported, provider),
-      provider_start: { ...provider_start, [provider]: startSeq ?? seq },
-    });
-    return session;
   }
 }
 
 function without<T>(of: Readonly<Record<string, T>> = {}, name: string) {
   const { [name]: _, ...others } = of;
   return others;
+}
+
+/** Records what the next turn runs on. */
+function targetRecord(transaction: Transaction): void {
+  const { provider, model } = transaction.head.session as Period;
+  transaction.control("session", { event: "target", provider, model });
 }
 
 /** Begins the next period of a chat, if it has one, after this record, with all that a head says of the last one. */
