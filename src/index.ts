@@ -5,7 +5,7 @@ import type { Throughline, ThroughlineOptions } from "./core/throughline.ts";
 export type { GivenFile } from "./core/chat/attachments.ts";
 export type { ChatRow } from "./core/chat/chat-head.ts";
 export type { Chats } from "./core/chat/chats.ts";
-export type { ForgetReceipt } from "./core/chat/forget-receipt.ts";
+export type { ForgetReceipt } from "./core/chat/forget.ts";
 export type { FreshnessOptions, FreshnessRules, Reason } from "./core/chat/freshness.ts";
 export type { HistoryOptions } from "./core/chat/history-scope.ts";
 export type { HistoryView } from "./core/chat/history-view.ts";

@@ -9,15 +9,18 @@ import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId, controlId } from "./control-ids.ts";
 import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";
 import { assertParts } from "./exact.ts";
-import { attachmentsPlace, type Forgetting, finishForgetting, forgetChat } from "./forget.ts";
 import {
+  attachmentsPlace,
   type ForgetReceipt,
+  type Forgetting,
+  finishForgetting,
+  forgetChat,
   type Loss,
   type RemovalReceipt,
   type Removed,
   type RemoveElsewhere,
   summed,
-} from "./forget-receipt.ts";
+} from "./forget.ts";
 import { copiesOf, forkedFrom, forksOf } from "./forks.ts";
 import { isTakenBack, shownMessages } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";

@@ -2,7 +2,7 @@ import { errorName } from "../errors.ts";
 import type { Extensions } from "../extensions.ts";
 import type { JsonObject } from "../json.ts";
 import type { Chats } from "./chats.ts";
-import { type Loss, losses } from "./forget-receipt.ts";
+import { type Loss, losses } from "./forget.ts";
 import type { ProviderSessions } from "./provider-sessions.ts";
 import type { WorkingMemories } from "./working-memories.ts";
 

@@ -2,7 +2,7 @@ import { invalid } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import { partIds } from "../storage/kept-value.ts";
 import type { LogStore } from "../storage/log-store.ts";
-import { attachedOnlyIn } from "./attached.ts";
+import { attachedOnlyIn } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
 import { markKinds } from "./control-ids.ts";

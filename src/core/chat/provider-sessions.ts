@@ -2,12 +2,12 @@ import { ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { anObject, checkArgument } from "../options.ts";
 import { sameRecord } from "../storage/batch.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
+import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
 import { chatZone } from "./chat-metadata.ts";
 import { controlId } from "./control-ids.ts";
 import { type FreshnessRules, judge, type Reason } from "./freshness.ts";
-import { isControl } from "./message.ts";
+import { isControl, isMessage } from "./message.ts";
 import {
   bucketOf,
   humanActed,
@@ -21,7 +21,6 @@ import {
   syncTarget,
 } from "./period.ts";
 import type { Transaction } from "./transaction.ts";
-import { seqBeforeUnanswered } from "./unanswered-words.ts";
 import { applyUsage, type UsageDelta } from "./usage.ts";
 
 /** The period of a chat, in the seed's schema. The flat fields are the active provider's. */
@@ -393,4 +392,36 @@ function wasCounted(record: StoredRecord, delta: UsageDelta): boolean {
 
 function hasBucket(state: Period | null, provider: string): boolean {
   return state !== null && Object.hasOwn(openBuckets(state), provider);
+}
+
+/** At most so many records before the end of a chat are looked at. */
+const unansweredRecords = 50;
+
+/**
+ * Where a period that begins by itself starts: before what the companion said on its own after the
+ * last turn. The person's next message answers that, so the model must see it.
+ *
+ * @returns the number of the record before; `undefined`: the companion said nothing on its own.
+ */
+async function seqBeforeUnanswered(
+  logs: Pick<LogStore, "page">,
+  { chatId, head }: Transaction,
+): Promise<number | undefined> {
+  const { session: period, clear_seq: clearSeq = 0, provider_start: starts = {} } = head;
+  const from = Math.max(period?.start_seq ?? 0, clearSeq, ...Object.values(starts));
+  const page = await logs.page(chatId, { limit: unansweredRecords, isShared: true });
+  const unanswered: number[] = [];
+  for (const record of page.toReversed()) {
+    if (record.seq <= from) break;
+    if (!isMessage(record)) continue;
+    const { role, turn, seq } = record;
+    if (role !== "assistant" || turn !== undefined) {
+      // Without the name of a turn, as in an import, the first words after a message are its answer.
+      if (turn === undefined) unanswered.pop();
+      break;
+    }
+    unanswered.push(seq);
+  }
+  const first = unanswered.at(-1);
+  return first === undefined ? undefined : first - 1;
 }

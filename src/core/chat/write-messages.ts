@@ -1,6 +1,6 @@
 import type { FileStore } from "../storage/file-store.ts";
 import type { LogRecord, LogStore } from "../storage/log-store.ts";
-import { attachedIn, wholeFile } from "./attached.ts";
+import { attachedIn, wholeFile } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { alreadyThere, type ChatLog } from "./chat-log.ts";
 import { partsOf } from "./exact.ts";
