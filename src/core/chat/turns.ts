@@ -114,11 +114,12 @@ const openingChars = 4_000;
  * The first message of a person, with what the companion said before it. Many providers refuse a
  * history that begins with an assistant message, so its words stand in the user message, as a record.
  *
- * @param said oldest first. The newest is in, and as many before it as fit.
+ * @param said oldest first. Of what is longer the end is in.
  */
 function withOpening(first: ModelRow, said: readonly ModelRow[]): ModelRow {
   const texts = said.map(({ messages: [each] }) => each?.content ?? "");
-  const text = newestWithin(texts.filter((each) => each !== ""));
+  const whole = texts.filter((each) => each !== "").join("\n\n");
+  const text = whole.length > openingChars ? `…${whole.slice(1 - openingChars)}` : whole;
   const [message] = first.messages;
   if (text === "" || message === undefined) return first;
   const says = (mark: string) => [
@@ -128,17 +129,3 @@ function withOpening(first: ModelRow, said: readonly ModelRow[]): ModelRow {
   const opening = markedText(`opening ${first.seq}`, says, text);
   return rowOf(first.seq, [{ ...message, content: `${opening}\n\n${message.content}` }]);
 }
-
-function newestWithin(texts: readonly string[]): string {
-  let kept = "";
-  for (const text of texts.toReversed()) {
-    const longer = kept === "" ? text : `${text}\n\n${kept}`;
-    if (longer.length > openingChars) {
-      return kept === "" ? `${text.slice(0, openingChars - 1).replace(loneHalf, "")}…` : kept;
-    }
-    kept = longer;
-  }
-  return kept;
-}
-
-const loneHalf = /[\ud800-\udbff]$/;
