@@ -1,5 +1,6 @@
 import { invalid, isThroughlineError } from "../errors.ts";
 import { isJsonObject, tooLarge } from "../json.ts";
+import { fitting, is, object, type Shape, text, whole } from "../shape.ts";
 import { type FileStore, hashOf, isHash } from "../storage/file-store.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import type { Attachment } from "./message.ts";
@@ -141,22 +142,21 @@ export function tokensOf(file: Attachment): number {
   return kind === "text" && size <= attachmentLimits.textBytes ? Math.ceil(size / 3) : 0;
 }
 
+const attachment: Shape<Attachment> = object(
+  {
+    name: text(),
+    type: text(),
+    size: whole(0, Number.MAX_SAFE_INTEGER),
+    sha256: fitting(isHash, "must be a hash", ""),
+  },
+  "left out",
+);
+
 /** The files that a record names by the hash of their bytes. An import may name others, without bytes. */
 export function attachmentsOf(record: { readonly [field: string]: unknown }): Attachment[] {
   const stored = record["attachments"];
   if (!Array.isArray(stored)) return [];
-  return (stored as readonly unknown[]).flatMap((file) => (isAttachment(file) ? [file] : []));
-}
-
-function isAttachment(file: unknown): file is Attachment {
-  if (!isJsonObject(file)) return false;
-  const { name, type, size, sha256 } = file;
-  return (
-    typeof name === "string" &&
-    typeof type === "string" &&
-    Number.isSafeInteger(size) &&
-    isHash(sha256)
-  );
+  return (stored as readonly unknown[]).filter((file) => is(attachment, file));
 }
 
 /** Whether two messages have the same files, whatever these are called. `undefined`: it is not said which. */

@@ -106,7 +106,7 @@ const leastUnits = 8 * 1024;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The value with other texts; what holds none that changes is the same object. */
+/** Copies a value with other texts in it. */
 function mapTexts(
   value: unknown,
   change: (text: string, key: string, around: Fields) => string,
@@ -116,20 +116,13 @@ function mapTexts(
 ): unknown {
   if (typeof value === "string") return change(value, key, around);
   if (typeof value !== "object" || value === null || depth > jsonLimits.depth) return value;
-  if (Array.isArray(value)) {
-    const items = value as readonly unknown[];
-    const made = items.map((item) => mapTexts(item, change, key, around, depth + 1));
-    return made.every((item, index) => Object.is(item, items[index])) ? value : made;
-  }
+  const into = (item: unknown, name: string, fields: Fields) =>
+    mapTexts(item, change, name, fields, depth + 1);
+  if (Array.isArray(value)) return value.map((item: unknown) => into(item, key, around));
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   const fields = value as Fields;
   const entries = Object.entries(fields);
-  const made = entries.map(([name, item]) => [
-    name,
-    mapTexts(item, change, name, fields, depth + 1),
-  ]);
-  const isSame = made.every(([, item], index) => Object.is(item, entries[index]?.[1]));
-  return isSame ? value : Object.fromEntries(made);
+  return Object.fromEntries(entries.map(([name, item]) => [name, into(item, name, fields)]));
 }
 
 /**
