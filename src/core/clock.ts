@@ -38,5 +38,9 @@ function systemBootId(): string | undefined {
 
 /** The instant as it is stored: ISO 8601 in UTC with milliseconds. */
 export function isoTime(at: number): string {
-  return new Date(at).toISOString();
+  if (at !== last.at) last = { at, text: new Date(at).toISOString() };
+  return last.text;
 }
+
+/** Many records are of one millisecond. */
+let last = { at: Number.NaN, text: "" };

@@ -16,11 +16,27 @@ const seed = Number(process.env["THROUGHLINE_SEED"] ?? 1);
 /** So many clones of one process: then another one begins on a new home. */
 const perProcess = 25;
 
-const kinds = [
+interface Kind {
+  readonly name: string;
+  readonly make: readonly string[];
+  readonly options: readonly string[];
+  readonly megabytes: number;
+  readonly returns?: string;
+}
+
+const kinds: readonly Kind[] = [
   { name: "ext4", make: ["mkfs.ext4", "-q", "-F", "-J", "size=8"], options: [], megabytes: 192 },
   { name: "xfs", make: ["mkfs.xfs", "-q", "-f"], options: ["nouuid"], megabytes: 320 },
-  { name: "btrfs", make: ["mkfs.btrfs", "-q", "-f"], options: [], megabytes: 256 },
-] as const;
+  // After a power cut it may bring a deleted file back under the name that it had before it was renamed. The next
+  // start removes it.
+  {
+    name: "btrfs",
+    make: ["mkfs.btrfs", "-q", "-f"],
+    options: [],
+    megabytes: 256,
+    returns: ".tmp-0",
+  },
+];
 
 function command(program: string, ...args: readonly string[]): void {
   const { status, stderr, error } = spawnSync(program, args, { encoding: "utf8" });
@@ -87,7 +103,7 @@ function cloningPlace(t: TestContext) {
   };
 }
 
-for (const { name, make, options, megabytes } of kinds) {
+for (const { name, make, options, megabytes, returns } of kinds) {
   test(`on ${name}, ${wanted} copies of the disk under a process that appends, erases and deletes hold everything acknowledged, and no forgotten word`, {
     skip,
   }, async (t) => {
@@ -120,7 +136,7 @@ for (const { name, make, options, megabytes } of kinds) {
       place.unmount(live);
       for (const { file, from } of taken) {
         place.mount(file, copy, options);
-        await told.check(join(copy, "home"), from, told.progress()).catch((cause) => {
+        await told.check(join(copy, "home"), from, told.progress(), returns).catch((cause) => {
           throw new Error(`${name}, clone ${clones}, seed ${seed + nth}`, { cause });
         });
         place.unmount(copy);

@@ -44,7 +44,7 @@ export interface WorkingMemoryStats {
 }
 
 /** A working memory to read: what a responder gets. */
-export type ReadOnlyMemory = Omit<WorkingMemory, "append" | "answered" | "replace" | "clear">;
+export type ReadOnlyMemory = Omit<WorkingMemory, "append" | "keep" | "answered" | "replace" | "clear">;
 
 /**
  * What was just said: the last interactions of one period, in RAM only. Not a transcript, not
@@ -84,6 +84,11 @@ export class WorkingMemory {
    */
   append(interaction: NewInteraction, id?: string): Interaction {
     checkInteraction(interaction);
+    return this.keep(interaction, id);
+  }
+
+  /** Remembers what this package made, which needs no check. */
+  keep(interaction: NewInteraction, id?: string): Interaction {
     const before = this.#interactions.findIndex((each) => this.#isAbout(each, id));
     if (before >= 0) this.#interactions.splice(before, 1);
     const timestamp = isoTime(this.#clock.now());

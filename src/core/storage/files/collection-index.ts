@@ -108,8 +108,8 @@ export class CollectionIndex {
   stored(log: LogState, ids: readonly string[], start: number): void {
     const recent = this.#recentOf(log, start);
     if (recent.ids.size >= idsInMemory) {
-      const isIndexed = this.file.mark >= recent.olderAt;
-      recent.older = isIndexed ? recent.ids : new Map([...recent.older, ...recent.ids]);
+      if (this.file.mark >= recent.olderAt) recent.older = recent.ids;
+      else for (const [id, seq] of recent.ids) recent.older.set(id, seq);
       recent.olderAt = recent.position;
       recent.ids = new Map();
     }

@@ -316,13 +316,14 @@ export class FileLogStore implements LogStore {
   }
 
   async #reconcile(): Promise<Reconciled> {
-    const open = (key: string) => this.#logs.open(key);
     await this.#removed; // which may need the room that the index would take
     this.#comparedAt = this.#ports.directoryChanged(this.#ports.directory);
-    const found = await reconcile(this.#ports, open);
+    const found = await reconcile(this.#ports, this.#logs);
     if (found === "covered") {
       // What other programs did in the meantime is found in the background.
-      this.#comparing = compare(this.#ports, open, () => this.#closing).catch(() => undefined);
+      this.#comparing = compare(this.#ports, this.#logs, () => this.#closing).catch(
+        () => undefined,
+      );
     } else this.#cover();
     return found;
   }

@@ -1,7 +1,16 @@
 import { basename, join } from "node:path";
 import { KeyedMutex } from "../../mutex.ts";
 import { fileNameOf } from "./file-name.ts";
-import { closed, isCode, isDiskError, rethrow, unavailable } from "./file-ports.ts";
+import {
+  closed,
+  isCode,
+  isDiskError,
+  logTemporary,
+  rethrow,
+  syncNames,
+  unavailable,
+  unlinkIfThere,
+} from "./file-ports.ts";
 import { LogFile, type LogPorts } from "./log-file.ts";
 import { followIndex, reportUnreadable } from "./reconcile.ts";
 
@@ -48,6 +57,15 @@ export class OpenLogs {
       if (!this.#unreadable.has(key)) throw error;
       reportUnreadable(this.#ports, key, error);
       return undefined;
+    });
+  }
+
+  /** Removes what a dead process left of rewriting a log. Some file systems bring it back after a power cut. */
+  sweep(key: string): Promise<void> {
+    return this.#after(key, async () => {
+      const { disk, directory } = this.#ports;
+      if (await unlinkIfThere(disk, logTemporary(this.path(key))))
+        await syncNames(this.#ports, directory);
     });
   }
 

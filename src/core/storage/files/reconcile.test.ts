@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   copyFileSync,
   cpSync,
+  existsSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -342,4 +343,28 @@ test("in the folder of the home itself a file is a log by what it holds: others 
   for (const [name, content] of besides) {
     assert.equal(readFileSync(join(home, name), "utf8"), content, name);
   }
+});
+
+test("a rewritten file that came back under its old name after a power cut is removed by the next start", async (t) => {
+  const long = `of many letters ${"and more ".repeat(20)}`;
+  const home = await homeWith(t, "a", "b:new", long);
+  const cut = `${home}-cut`;
+  t.after(() => rmSync(cut, { recursive: true }));
+  {
+    await using storage = await openFileStorage({ home });
+    const logs = storage.logs("chats", projection);
+    await listed(logs);
+    await say(logs, "c"); // now its index covers all but what the journal holds
+    cpSync(home, cut, { recursive: true, filter: (path) => !path.endsWith("lock.db") });
+  }
+  const returned = ["a", "b:new", long, "deleted"].map((key) => `${pathOf(cut, key)}.tmp-0`);
+  for (const path of returned) writeFileSync(path, "words that were erased");
+  await using storage = await openFileStorage({ home: cut });
+  const logs = storage.logs("chats", projection);
+  assert.deepEqual(await listed(logs), ["a", "b:new", "c", long].sort());
+  await storage.close();
+  assert.deepEqual(
+    returned.filter((path) => existsSync(path)),
+    [],
+  );
 });

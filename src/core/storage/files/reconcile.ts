@@ -6,7 +6,7 @@ import type { DiskEntry, DiskFile } from "../disk/disk.ts";
 import { type Batch, recordsOf } from "./batch-reader.ts";
 import type { CollectionIndex } from "./collection-index.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
-import { isCode, isDiskError, isTemporaryName, unlessAbsent } from "./file-ports.ts";
+import { isCode, isDiskError, isTemporaryName, logTemporary, unlessAbsent } from "./file-ports.ts";
 import type { IndexEntry } from "./index-writer.ts";
 import { isSurelyOurs } from "./log-end.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
@@ -87,6 +87,9 @@ function reportOlderCopy(ports: LogPorts, log: LogFile, known: number): void {
   });
 }
 
+/** How the name of a log's file ends that is being rewritten. */
+const rewriteEnding = logTemporary(".jsonl");
+
 /** So many keys are read before others have their turn. */
 const keysAtOnce = 1_000;
 
@@ -106,17 +109,21 @@ export type Reconciled =
   | "a file is no log"
   | "a log is unreadable";
 
+/** Does something to one log, after all that was asked of it before. */
+interface Logs {
+  open(key: string): Promise<LogFile | undefined>;
+  /** Removes what a dead process left of rewriting it. */
+  sweep(key: string): Promise<void>;
+}
+
 /** Makes lists and search know every log of the directory. Most starts need not look at it. */
-export async function reconcile(
-  ports: LogPorts,
-  open: (key: string) => Promise<LogFile | undefined>,
-): Promise<Reconciled> {
+export async function reconcile(ports: LogPorts, logs: Logs): Promise<Reconciled> {
   const { journal, index } = ports;
   const { coverage } = index;
   if (coverage === "all") return "every log is known";
   journal.segments.recovered.tell(ports.collection, index);
   if (coverage === "covered") return "covered";
-  return compare(ports, open, () => false);
+  return compare(ports, logs, () => false);
 }
 
 /**
@@ -127,7 +134,7 @@ export async function reconcile(
  */
 export async function compare(
   ports: LogPorts,
-  open: (key: string) => Promise<LogFile | undefined>,
+  logs: Logs,
   isOver: () => boolean,
 ): Promise<Reconciled> {
   const { disk, directory, index } = ports;
@@ -135,15 +142,21 @@ export async function compare(
   const keys: string[] = [];
   for (const key of index.keys()) if (keys.push(key) % keysAtOnce === 0) await setImmediate();
   const listing = (await disk.list(directory).catch(unlessAbsent)) ?? [];
-  // The next start removes what a dead process left there, and compares again.
-  const isUnswept = listing.some(({ name }) => isTemporaryName(name));
+  const swept = new Set<string>();
+  for (const { name } of listing.filter((each) => each.name.endsWith(rewriteEnding))) {
+    const file = name.slice(0, -rewriteEnding.length);
+    const key = keyOfFileName(file) ?? keys.find((each) => fileNameOf(each) === file);
+    if (key !== undefined) await logs.sweep(key).then(() => swept.add(name));
+  }
+  // The next start removes what is left, and compares again.
+  const isUnswept = listing.some(({ name }) => isTemporaryName(name) && !swept.has(name));
   if (isUnswept) await index.noteCovered(false);
   const isKnownWhole = index.coverage === "names";
   let found: Reconciled = isUnswept ? "a log is unreadable" : "every log is known";
   let isRemoved = false;
   for await (const each of suspects(ports, keys, listing, isKnownWhole, isOver)) {
     if (isOver()) return "a log is unreadable";
-    const outcome = await outcomeOf(ports, each, open);
+    const outcome = await outcomeOf(ports, each, logs);
     if (outcome === "unreadable") found = "a log is unreadable";
     if (outcome === "no log" && found === "every log is known") found = "a file is no log";
     if (outcome !== "gone" || each.key === undefined) continue;
@@ -216,11 +229,11 @@ export async function areNamesKnown({
 async function outcomeOf(
   ports: LogPorts,
   { name, key }: Suspect,
-  open: (key: string) => Promise<LogFile | undefined>,
+  logs: Logs,
 ): Promise<"known" | "unreadable" | "no log" | "gone"> {
   try {
     const own = key ?? (await keyOfLog(ports, name));
-    if (own === undefined || (await open(own)) !== undefined) return "known";
+    if (own === undefined || (await logs.open(own)) !== undefined) return "known";
     return key === undefined ? "no log" : "unreadable";
   } catch (error) {
     if (key === undefined) {
