@@ -1,10 +1,9 @@
-import { invalid } from "../errors.ts";
+import { number, object, optional, required, whole } from "../shape.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { type Compaction, readCompaction } from "./compaction.ts";
 import { Marks } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { ModelTarget } from "./model-row.ts";
-import { historyBudget } from "./token-budget.ts";
 
 /** A message in scope. Only those that are `sent` reach a model; the others name turns. */
 export interface ScopedMessage {
@@ -122,13 +121,15 @@ export interface HistoryOptions extends ModelTarget {
   readonly ratio?: number | undefined;
 }
 
-/** @throws ThroughlineError `THROUGHLINE_INVALID`. */
+const seq = optional(whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
+const tokens = optional(number(0, Number.MAX_VALUE));
+
+const bounds = object(
+  { lastMessages: seq, startSeq: seq, viewFromSeq: seq, window: tokens, budgetTokens: tokens },
+  "left out",
+);
+
+/** @throws ThroughlineError `THROUGHLINE_INVALID`: an option that is no whole number or token count. */
 export function checkHistoryOptions(options: HistoryOptions): void {
-  historyBudget(options.window, options.budgetTokens);
-  const { lastMessages, startSeq, viewFromSeq } = options;
-  const whole = { lastMessages, startSeq, viewFromSeq };
-  for (const [name, value] of Object.entries(whole)) {
-    if (value === undefined || Number.isInteger(value)) continue;
-    throw invalid(`${name} must be a whole number`);
-  }
+  required(bounds, options, "history");
 }

@@ -1,4 +1,3 @@
-import { invalid } from "../errors.ts";
 import { tokensOf } from "./attachments.ts";
 import type { Attachment } from "./message.ts";
 
@@ -15,24 +14,15 @@ const historyBudgets = {
 /**
  * The tokens that a history may take: `budgetTokens` where given, else (window - 4,096) * 0.75, of a
  * window below 8,192 window * 0.375, and 24,000 where it is unknown.
- *
- * @throws ThroughlineError `THROUGHLINE_INVALID`: a window or budget that is no number of tokens.
  */
 export function historyBudget(
   window: number | undefined,
   budgetTokens: number | undefined,
 ): number {
-  checkTokens(window, "window");
-  checkTokens(budgetTokens, "budgetTokens");
   if (budgetTokens !== undefined) return budgetTokens;
   if (window === undefined) return historyBudgets.unknownWindowTokens;
   const { answerTokens, share } = historyBudgets;
   return Math.floor((window - Math.min(answerTokens, window / 2)) * share);
-}
-
-function checkTokens(tokens: number | undefined, name: string): void {
-  if (tokens === undefined || (Number.isFinite(tokens) && tokens >= 0)) return;
-  throw invalid(`${name} must be a number of tokens, 0 or more`);
 }
 
 /** Estimates one message of so many bytes of UTF-8: a token for each 3 bytes, and at least 4. */
