@@ -84,24 +84,25 @@ export async function findChats(
   const isOpen = endsOpen(query, prefix);
   const found: FoundChat[] = [];
   const fits = roomForRows();
+  const isNamed = ({ key, head }: LogRow) =>
+    holdsEvery(searchTokens(`${head["title"]} ${key}`), phrases, isOpen);
   /** @returns whether there is room for another one. */
   const add = (row: ChatRow): boolean => {
-    const { chat_id, title } = row;
-    const ofChat = hits.get(chat_id) ?? [];
+    const ofChat = hits.get(row.chat_id) ?? [];
     const match_count = Math.min(ofChat.length, countedHits);
-    const [newest] = ofChat;
-    if (newest !== undefined) found.push({ ...row, match: newest.message, match_count });
-    else if (holdsEvery(searchTokens(`${title} ${chat_id}`), phrases, isOpen)) {
-      found.push({ ...row, match_count });
-    } else return true;
+    const match = ofChat[0]?.message;
+    found.push(match === undefined ? { ...row, match_count } : { ...row, match, match_count });
     return fits(found.at(-1)) && found.length < limit;
   };
   const seen = new Set<string>();
   for await (const row of rowsOf(log, { unanswered, damaged })) {
+    const { key } = row;
     // A chat that moved to the top since the page before comes twice.
-    if (seen.has(row.key)) continue;
-    seen.add(row.key);
-    if (!add(chatRow(row.key, readHead(row.head), row.damaged))) return withMore(found, more);
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const isFound = hits.has(key) || isNamed(row);
+    if (isFound && !add(chatRow(key, readHead(row.head), row.damaged)))
+      return withMore(found, more);
     if (seen.size === namedChats) break;
   }
   // Past those chats only what was said is found.
