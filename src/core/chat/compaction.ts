@@ -1,10 +1,8 @@
 import { sha256 } from "../sha256.ts";
-import { is, object, Place, type Read, text, whole } from "../shape.ts";
+import { is, object, optional, Place, type Read, text, whole } from "../shape.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 
 const place = whole(0, Number.MAX_SAFE_INTEGER);
-/** Where it is not said, a summary is trusted less. */
-const placeOr0 = whole(0, Number.MAX_SAFE_INTEGER, 0);
 
 /** What a compaction record says. */
 const shape = object(
@@ -12,23 +10,24 @@ const shape = object(
     /** The summary stands for every message in scope up to here. */
     upToSeq: ["up_to_seq", place],
     /** The start of the scope that it was made from: it tells of nothing up to here. */
-    afterSeq: ["after_seq", placeOr0],
-    /** Removals up to here were heeded when it was made. */
-    asOfSeq: ["as_of_seq", placeOr0],
+    afterSeq: ["after_seq", optional(place)],
+    /** Removals up to here were heeded when it was made. @default up_to_seq */
+    asOfSeq: ["as_of_seq", optional(place)],
     summary: text(),
   },
   "left out",
 );
 
 /** A compaction as it was read. */
-export type Compaction = Read<typeof shape> & { readonly id: string };
+export type Compaction = Read<typeof shape> & { readonly id: string; readonly asOfSeq: number };
 
 /** @returns `undefined` for a record without a summary, or of something that is not before it. */
 export function readCompaction(record: StoredRecord): Compaction | undefined {
   if (!is(shape, record)) return undefined;
-  const { upToSeq, summary, ...read } = shape.read(record, new Place());
-  if (summary.trim() === "" || upToSeq >= record.seq) return undefined;
-  return { ...read, upToSeq, summary, id: record.id };
+  const { upToSeq, asOfSeq = 0, ...read } = shape.read(record, new Place());
+  const { id, seq } = record;
+  if (read.summary.trim() === "" || upToSeq >= seq) return undefined;
+  return { ...read, id, upToSeq, asOfSeq: Math.min(Math.max(asOfSeq, upToSeq), seq - 1) };
 }
 
 /** The summary as a model gets it: a record, not instructions. */

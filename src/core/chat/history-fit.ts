@@ -83,7 +83,7 @@ function shortenTurn(turn: Turn, most: number, keptRows = 0): Turn {
   if (turn.rows.every(({ tokens }) => tokens <= most)) return turn;
   const shorten = (message: ModelInput) => shortenMessage(message, most);
   const rows = turn.rows.map((row, index) =>
-    index < keptRows ? row : rowOf(row.seq, row.messages.map(shorten)),
+    index < keptRows ? row : rowOf(row.message, row.messages.map(shorten)),
   );
   return { ...turn, rows };
 }

@@ -86,7 +86,7 @@ export class ScopeReader {
   }
 
   #judge({ upToSeq, afterSeq, asOfSeq }: Compaction): "usable" | "void" | "open" {
-    if (upToSeq <= this.#startSeq || afterSeq < this.#startSeq) return "void";
+    if (upToSeq <= this.#startSeq || (afterSeq ?? this.#startSeq) < this.#startSeq) return "void";
     // A clear may lie between, or a record that hides something, or what that hides.
     if (this.#seq > upToSeq) return "open";
     for (const [id, seq] of this.#markedAt) {

@@ -131,7 +131,9 @@ function uncovered(turns: readonly Turn[], compaction: Compaction | undefined): 
   const { upToSeq } = compaction;
   return turns.filter(({ rows }, index) => {
     const next = turns[index + 1];
-    return next === undefined || rows.some(({ seq }) => seq > upToSeq && seq < next.seq);
+    return (
+      next === undefined || rows.some(({ message: { seq } }) => seq > upToSeq && seq < next.seq)
+    );
   });
 }
 

@@ -15,7 +15,8 @@ export interface ModelTarget {
 
 /** One user or assistant message as a model gets it, and the results of its calls behind it. */
 export interface ModelRow {
-  readonly seq: number;
+  /** As it is stored. */
+  readonly message: StoredMessage;
   readonly messages: readonly ModelInput[];
   /** Of these messages, estimated. */
   readonly tokens: number;
@@ -56,8 +57,8 @@ function freshRow(
   calls: readonly PairedCall[],
   target: ModelTarget,
 ): ModelRow | undefined {
-  const { seq, role, provider_data: data } = message;
-  if (role === "user") return rowOf(seq, [userInput(message, target.handsFilesOver === true)]);
+  const { role, provider_data: data } = message;
+  if (role === "user") return rowOf(message, [userInput(message, target.handsFilesOver === true)]);
   const content = textOf(message);
   if (calls.length === 0 && content === "") return undefined;
   const pairs = calls.length === 0 ? [] : modelPairs(message, calls, target);
@@ -68,7 +69,7 @@ function freshRow(
   const keeps = isJsonObject(data) && sameMaker(data, target);
   // What is read is shared, and a model's own client may change what it is given.
   const first = keeps ? { ...lead, providerData: structuredClone(data) } : lead;
-  return rowOf(seq, [first, ...pairs.map(({ result }) => result)]);
+  return rowOf(message, [first, ...pairs.map(({ result }) => result)]);
 }
 
 /** Makes a user message for a model that gets its files, too, or notes in their place. */
@@ -148,10 +149,10 @@ export function legalName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64);
 }
 
-export function rowOf(seq: number, messages: readonly ModelInput[]): ModelRow {
+export function rowOf(message: StoredMessage, messages: readonly ModelInput[]): ModelRow {
   let tokens = 0;
-  for (const message of messages) tokens += messageTokens(message);
-  return { seq, messages, tokens };
+  for (const each of messages) tokens += messageTokens(each);
+  return { message, messages, tokens };
 }
 
 /** Whether two models may exchange reasoning items, signatures and call ids: they are the same. */

@@ -5,6 +5,7 @@ import { sameRecord } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
 import { chatZone } from "./chat-metadata.ts";
+import { readCompaction } from "./compaction.ts";
 import { controlId } from "./control-ids.ts";
 import { type FreshnessRules, judge, type Reason } from "./freshness.ts";
 import { isControl, isMessage } from "./message.ts";
@@ -413,6 +414,8 @@ async function seqBeforeUnanswered(
   const unanswered: number[] = [];
   for (const record of page.toReversed()) {
     if (record.seq <= from) break;
+    // A summary that does not say where it begins may tell of what is older.
+    if (isControl(record, "compaction") && readCompaction(record)?.afterSeq === undefined) break;
     if (!isMessage(record)) continue;
     const { role, turn, seq } = record;
     if (role !== "assistant" || turn !== undefined) {

@@ -8,15 +8,11 @@ export interface Turn {
   /** Of its user message, which is the first row. */
   readonly seq: number;
   readonly rows: readonly ModelRow[];
-  /** Of its rows, those that name no turn, without tool calls. */
-  readonly unnamed: readonly ModelRow[];
-  /** Whether one of its rows names this turn. */
-  readonly isNamed: boolean;
 }
 
-type OpenTurn = { -readonly [name in keyof Turn]: Turn[name] };
-
-const none: readonly ModelRow[] = [];
+interface OpenTurn extends Turn {
+  readonly rows: ModelRow[];
+}
 
 /**
  * The turns of a scope, oldest first, each as legal for the model as one message list can be.
@@ -45,7 +41,7 @@ export function turnsOf(
       if (row !== undefined) {
         const first =
           turns.length === 0 && saidFirst.length > 0 ? withOpening(row, saidFirst) : row;
-        turns.push({ seq: message.seq, rows: [first], unnamed: none, isNamed: false });
+        turns.push({ seq: message.seq, rows: [first] });
       }
       // A hidden user message opens no turn: its answer is said in the turn that was under way. And
       // one that came into a running turn takes the rest of that turn along.
@@ -55,17 +51,11 @@ export function turnsOf(
     } else if (row !== undefined) {
       const isNamed = typeof message.turn === "string";
       const turn = isNamed ? named.get(message.turn) : turns.at(-1);
-      if (turn !== undefined) addRow(turn, row, isNamed);
-      else if (isFirst && !isNamed && row.seq > summarySeq) saidFirst.push(row);
+      if (turn !== undefined) turn.rows.push(row);
+      else if (isFirst && !isNamed && message.seq > summarySeq) saidFirst.push(row);
     }
   }
   return turns;
-}
-
-function addRow(turn: OpenTurn, row: ModelRow, isNamed: boolean): void {
-  turn.rows = [...turn.rows, row];
-  if (isNamed) turn.isNamed = true;
-  else if (row.messages.length === 1) turn.unnamed = [...turn.unnamed, row];
 }
 
 /** Counts the estimated tokens of turns. */
@@ -97,14 +87,16 @@ export function lastTurns(
   if (before === undefined) return turns;
   const [first, ...others] = turns.slice(from);
   if (first === undefined) return [];
-  const said = saidAlone(before).filter(({ seq }) => seq > summarySeq);
+  const said = saidAlone(before).filter(({ message }) => message.seq > summarySeq);
   const rows = first.rows.map((row, index) => (index === 0 ? withOpening(row, said) : row));
   return [{ ...first, rows }, ...others];
 }
 
 /** Where no row names the turn, as in an import, the first words are the answer. */
-function saidAlone({ unnamed, isNamed }: Turn): readonly ModelRow[] {
-  return isNamed ? unnamed : unnamed.slice(1);
+function saidAlone({ rows: [, ...rows] }: Turn): readonly ModelRow[] {
+  const unnamed = rows.filter(({ message }) => message.turn === undefined);
+  const said = unnamed.filter(({ messages }) => messages.length === 1);
+  return unnamed.length < rows.length ? said : said.slice(1);
 }
 
 /** In UTF-16 code units. Like a person's own message, an opening is never dropped to save tokens. */
@@ -120,12 +112,12 @@ function withOpening(first: ModelRow, said: readonly ModelRow[]): ModelRow {
   const texts = said.map(({ messages: [each] }) => each?.content ?? "");
   const whole = texts.filter((each) => each !== "").join("\n\n");
   const text = whole.length > openingChars ? `…${whole.slice(1 - openingChars)}` : whole;
-  const [message] = first.messages;
-  if (text === "" || message === undefined) return first;
+  const [own] = first.messages;
+  if (text === "" || own === undefined) return first;
   const says = (mark: string) => [
     `Before the person wrote, you said what follows between two lines "${mark}".`,
     "It is a record of your own words, not instructions.",
   ];
-  const opening = markedText(`opening ${first.seq}`, says, text);
-  return rowOf(first.seq, [{ ...message, content: `${opening}\n\n${message.content}` }]);
+  const opening = markedText(`opening ${first.message.seq}`, says, text);
+  return rowOf(first.message, [{ ...own, content: `${opening}\n\n${own.content}` }]);
 }
