@@ -77,6 +77,7 @@ const refused: readonly [door: Door, given: readonly unknown[], message: string 
     5,
     null,
   ]),
+  ...rows("freshness", "sessionAgeWarningHours", [-12, Number.NaN, "12"]),
   ...rows("freshness", "timeAwayMinutes", [-1, 1 / 0, "30"]),
   [
     "openThroughline",
@@ -130,7 +131,7 @@ const names: Readonly<Record<Door, readonly string[]>> = {
   ],
   freshness: [
     ...["idleTimeoutMinutes", "dailyReset", "dailyResetHour", "dailyResetQuietMinutes"],
-    ...["maxSessionMessages", "timeZone", "timeAwayMinutes"],
+    ...["maxSessionMessages", "timeZone", "sessionAgeWarningHours", "timeAwayMinutes"],
   ],
   openPostgresStorage: [
     ...["companion", "leaseMs", "durability", "migrate", "clock", "timers", "newId", "logger"],

@@ -47,6 +47,7 @@ test("every key of a configuration is read, the original's by their names", (t) 
         daily_reset_quiet_minutes: 30,
         max_session_messages: null,
         user_timezone: "Europe/Berlin",
+        session_age_warning_hours: 0,
         time_away_minutes: 10,
         working_memory_capacity: 12,
         window: 8192,
@@ -84,6 +85,7 @@ test("every key of a configuration is read, the original's by their names", (t) 
     dailyResetQuietMinutes: 30,
     maxSessionMessages: null,
     timeZone: "Europe/Berlin",
+    sessionAgeWarningHours: 0,
     timeAwayMinutes: 10,
   });
 });

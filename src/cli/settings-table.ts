@@ -191,6 +191,10 @@ export const settings = {
     standard: "the machine's",
     help: "the zone of the daily reset and of the days in a restart notice",
   }),
+  sessionAgeWarningHours: freshness("sessionAgeWarningHours", {
+    key: "session_age_warning_hours",
+    help: "from this age on, the person is told every ten messages how old the period is. 0: never",
+  }),
   timeAwayMinutes: freshness("timeAwayMinutes", {
     key: "time_away_minutes",
     help: "tell the model how long the person was away, from this many minutes on; 0 disables it",

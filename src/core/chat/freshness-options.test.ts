@@ -14,6 +14,7 @@ test("every option is taken over", () => {
     dailyResetQuietMinutes: 15,
     maxSessionMessages: 1,
     timeZone: "Europe/Berlin",
+    sessionAgeWarningHours: 1.5,
     timeAwayMinutes: 0,
   };
   assert.deepEqual(resolveFreshness(given), given);

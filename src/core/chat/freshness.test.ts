@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type FreshnessOptions, judge, resolveFreshness, type Verdict } from "./freshness.ts";
+import {
+  ageNote,
+  type FreshnessOptions,
+  judge,
+  resolveFreshness,
+  type Verdict,
+} from "./freshness.ts";
 import {
   bucketOf,
   humanActed,
@@ -40,9 +46,9 @@ function verdictOf(
 }
 
 const noLimits: readonly [name: string, state: Period | undefined, Partial<Verdict>][] = [
-  ["no session", undefined, { reason: "no_session", ends: "nothing" }],
-  ["no id", begun, { reason: "no_provider_session", ends: "nothing" }],
-  ["an id", resumable, { reason: "still_valid", ends: "nothing" }],
+  ["no session", undefined, { fresh: false, reason: "no_session", ends: "nothing" }],
+  ["no id", begun, { fresh: false, reason: "no_provider_session", ends: "nothing" }],
+  ["an id", resumable, { fresh: true, reason: "still_valid", ends: "nothing" }],
 ];
 for (const [name, state, wanted] of noLimits) {
   test(`with no limits, ${name} is ${wanted.reason}, also after a year`, () => {
@@ -73,6 +79,7 @@ test("a limit reached on claude ends claude's bucket and leaves codex's untouche
   const options = { maxSessionMessages: 3 };
   const verdict = verdictOf(both, "2026-01-02T12:01Z", options);
   assert.deepEqual(verdict, {
+    fresh: false,
     reason: "max_messages",
     ends: "provider",
     clock: "certain",
@@ -87,10 +94,7 @@ test("a limit reached on claude ends claude's bucket and leaves codex's untouche
 
 test("the limit counts the target provider, not the stored one", () => {
   const state = withMessages(withMessages(begun, "codex", 9), "claude", 1);
-  assert.equal(
-    verdictOf(state, "2026-01-02T12:01Z", { maxSessionMessages: 9 }).reason,
-    "still_valid",
-  );
+  assert.equal(verdictOf(state, "2026-01-02T12:01Z", { maxSessionMessages: 9 }).fresh, true);
 });
 
 const daily: readonly [started: string, now: string, zone: string, hour: number, string][] = [
@@ -159,6 +163,7 @@ for (const stamp of ["yesterday", "5", "2026-02-30T00:00:00Z", "unreadable", ""]
   test(`a last act stamped "${stamp}" ends the period (D6)`, () => {
     const state = { ...resumable, human_at: stamp };
     assert.deepEqual(verdictOf(state, "2026-01-02T12:00Z"), {
+      fresh: false,
       reason: "invalid_timestamp",
       ends: "period",
       clock: "certain",
@@ -189,6 +194,7 @@ test("a last act in 2099 is clamped once; idleness and the daily reset work agai
   const options = { idleTimeoutMinutes: 60, dailyReset: true };
   const verdict = verdictOf(broken, "2026-01-02T12:00Z", options);
   assert.deepEqual(verdict, {
+    fresh: true,
     reason: "still_valid",
     ends: "nothing",
     clock: "uncertain",
@@ -268,7 +274,52 @@ test("whatever the clock and the stamps, judging and correcting ends in a state 
       const again = verdictOf(verdict.state, now, options);
       assert.equal(again.state, verdict.state);
       assert.equal(again.reason, verdict.reason);
+      assert.equal(verdict.fresh, verdict.reason === "still_valid");
     }),
     { numRuns: 500 },
   );
+});
+
+const start = Date.UTC(2026, 0, 2);
+const hourMs = 3_600_000;
+const opened = newPeriod({ generation: 1, at: start, startSeq: 0, provider: "p", model: "m" });
+const afterMessages = (message_count: number) =>
+  withBucket(opened, "p", { ...bucketOf(opened, "p"), message_count });
+
+const rows: readonly [warning: number, age: number, count: number, said: string | undefined][] = [
+  [12, 12, 10, "12 hours"],
+  [12, 12 - 1 / hourMs, 10, undefined],
+  [12, 13, 9, undefined],
+  [12, 13, 11, undefined],
+  [12, 13, 20, "13 hours"],
+  [12, 13, 0, undefined],
+  [12, 48 - 1 / hourMs, 10, "47 hours"],
+  [12, 48, 10, "2 days"],
+  [12, 71.9, 10, "2 days"],
+  [12, 240, 100, "10 days"],
+  [0, 240, 10, undefined],
+  [1, 1, 10, "1 hour"],
+  [0.5, 0.5, 10, "less than an hour"],
+  [12, -13, 10, undefined],
+  [12, Number.NaN, 10, undefined],
+];
+for (const [warning, age, count, said] of rows) {
+  test(`a period of ${age} h with ${count} messages, warning from ${warning} h: ${said ?? "nothing"} is said`, () => {
+    const rules = resolveFreshness({ sessionAgeWarningHours: warning });
+    const note = ageNote(afterMessages(count), "p", start + age * hourMs, rules);
+    const wanted =
+      said && `This session is ${said} old. A reset begins a new one and keeps this one readable.`;
+    assert.equal(note, wanted);
+  });
+}
+
+test("only the provider that answered is counted", () => {
+  const now = start + 20 * hourMs;
+  assert.equal(ageNote(afterMessages(10), "other", now, resolveFreshness()), undefined);
+  assert.ok(ageNote(afterMessages(10), "p", now, resolveFreshness()));
+});
+
+test("a period whose start cannot be read has no age", () => {
+  const state = { ...afterMessages(10), started_at: "?" };
+  assert.equal(ageNote(state, "p", start + 20 * hourMs, resolveFreshness()), undefined);
 });

@@ -37,6 +37,12 @@ export interface FreshnessOptions {
    */
   readonly timeZone?: string | undefined;
   /**
+   * From this age in hours on, the person is told how old the period is, every ten messages. 0 is
+   * off.
+   * @default 12
+   */
+  readonly sessionAgeWarningHours?: number | undefined;
+  /**
    * Once no person acted for so many minutes, the model is told for how long, with what they say then.
    * 0 is off.
    * @default 30
@@ -51,6 +57,7 @@ export const freshnessDefaults = {
   dailyResetQuietMinutes: 0,
   maxSessionMessages: null,
   timeZone: "",
+  sessionAgeWarningHours: 12,
   timeAwayMinutes: 30,
 } as const satisfies Defaults<FreshnessOptions>;
 
@@ -68,6 +75,7 @@ export const freshnessChecks = {
   dailyResetQuietMinutes: amount("from 0"),
   maxSessionMessages: [`null or ${limit[0]}`, (value) => value === null || limit[1](value)],
   timeZone: ["a known IANA time zone", (value) => value === "" || isKnownZone(value)],
+  sessionAgeWarningHours: amount("from 0"),
   timeAwayMinutes: amount("from 0"),
 } as const satisfies Checks<FreshnessOptions>;
 
@@ -98,6 +106,8 @@ export type Reason =
   | "daily_reset";
 
 export interface Verdict {
+  /** The provider can resume where it left off. Also false when nothing ended but there is no id to resume with. */
+  readonly fresh: boolean;
   readonly reason: Reason;
   /** What is over: nothing, the period, or the provider's bucket alone. */
   readonly ends: "nothing" | "period" | "provider";
@@ -132,7 +142,7 @@ export function judge(judged: Judged): Verdict {
   const { provider, now, rules, timeZone, isQueued = false } = judged;
   const { state, clock } = withUsableStamps(judged.state, now);
   const verdict = (reason: Reason, ends: Verdict["ends"] = "nothing"): Verdict => {
-    return { reason, ends, clock, state };
+    return { fresh: reason === "still_valid", reason, ends, clock, state };
   };
   if (state === undefined) return verdict("no_session");
   const humanMs = instantOf(state.human_at);
@@ -181,3 +191,31 @@ function withUsableStamps(
 }
 
 const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/**
+ * One sentence for the person about an old period, at every tenth message of the provider. It is
+ * shown beside the reply and never goes into what a model is sent. `undefined`: nothing to say.
+ *
+ * @param now milliseconds since 1970.
+ */
+export function ageNote(
+  state: Period,
+  provider: string,
+  now: number,
+  rules: FreshnessRules,
+): string | undefined {
+  const startedMs = instantOf(state.started_at);
+  const count = bucketOf(state, provider).message_count;
+  const warningMs = rules.sessionAgeWarningHours * hourMs;
+  const ageMs = now - (startedMs ?? Number.NaN);
+  if (warningMs === 0 || !(ageMs >= warningMs) || count === 0 || count % 10 !== 0) return undefined;
+  return `This session is ${ageText(ageMs)} old. A reset begins a new one and keeps this one readable.`;
+}
+
+function ageText(ageMs: number): string {
+  const hours = Math.floor(ageMs / hourMs);
+  if (hours >= 48) return `${Math.floor(hours / 24)} days`;
+  if (hours < 1) return "less than an hour";
+  return hours === 1 ? "1 hour" : `${hours} hours`;
+}

@@ -1,4 +1,5 @@
 import { notFound } from "../chat/chat-log.ts";
+import { ageNote } from "../chat/freshness.ts";
 import { periodView, type TurnTarget } from "../chat/provider-sessions.ts";
 import { utteranceOf } from "../chat/working-memories.ts";
 import { ThroughlineError } from "../errors.ts";
@@ -108,6 +109,8 @@ async function runWith(
 
   if (assistant !== undefined) ports.extensions.heard(chatId, assistant);
   const { period, ended } = stored;
+  const note = ageNote(period, ended.provider, ports.clock.now(), ports.rules);
+  if (note !== undefined) notices.push(note);
   const { text: response, outcome, usage, reason, detail } = ended;
   // A retry without a word leaves what was answered before.
   if (retryId === undefined || assistant !== undefined) {
