@@ -1,6 +1,8 @@
+import { crc32 } from "node:zlib";
+
 /**
  * Removes what a camera or a program wrote beside a picture: place, device, time, comments, previews. Kept are
- * the picture, its colours and, of a JPEG, its orientation. What is no JPEG, PNG or WebP is given back as it is; of a
+ * the picture, its colours and its orientation. What is no JPEG, PNG or WebP is given back as it is; of a
  * damaged one, what can still be told apart is kept.
  *
  * Sources: ITU T.81 annex B, the PNG specification (third edition), RFC 9649, and Exif 2.32 for the tag.
@@ -109,18 +111,32 @@ function pngParts(data: Buffer): readonly Buffer[] {
     const end = at + 12 + data.readUInt32BE(at);
     const type = data.toString("latin1", at + 4, at + 8);
     if (pngChunks.test(type)) parts.push(data.subarray(at, end));
+    else if (type === "eXIf") {
+      const orientation = orientationOf(data.subarray(at + 8, end - 4));
+      if (orientation > 1) parts.push(pngChunk("eXIf", exifWith(orientation)));
+    }
     if (type === "IEND") break;
     at = end;
   }
   return parts;
 }
 
+function pngChunk(type: string, content: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type, "latin1"), content]);
+  const chunk = Buffer.alloc(body.length + 8);
+  chunk.writeUInt32BE(content.length);
+  body.copy(chunk, 4);
+  chunk.writeUInt32BE(crc32(body), body.length + 4);
+  return chunk;
+}
+
 const webpChunks = ["VP8 ", "VP8L", "VP8X", "ALPH", "ANIM", "ANMF", "ICCP"];
-/** Bits of the header that say: there is Exif, there is XMP. */
-const metadataFlags = 0x08 | 0x04;
+const exifFlag = 0x08;
+const xmpFlag = 0x04;
 
 function webpParts(data: Buffer): readonly Buffer[] {
   const parts: Buffer[] = [];
+  let flags: Buffer | undefined;
   const whole = Math.min(data.length, 8 + data.readUInt32LE(4));
   for (let at = 12; at + 8 <= whole; ) {
     const bytes = data.readUInt32LE(at + 4);
@@ -129,9 +145,22 @@ function webpParts(data: Buffer): readonly Buffer[] {
     let chunk = data.subarray(at, end);
     if (type === "VP8X" && chunk.length > 8) {
       chunk = Buffer.from(chunk);
-      chunk.writeUInt8(chunk.readUInt8(8) & ~metadataFlags, 8);
+      chunk.writeUInt8(chunk.readUInt8(8) & ~(exifFlag | xmpFlag), 8);
+      flags = chunk;
     }
     if (webpChunks.includes(type)) parts.push(chunk);
+    else if (type === "EXIF" && flags !== undefined) {
+      const content = data.subarray(at + 8, at + 8 + bytes);
+      const hasName = content.subarray(0, 6).equals(exifName);
+      const orientation = orientationOf(hasName ? content.subarray(6) : content);
+      if (orientation > 1) {
+        const exif = exifWith(orientation);
+        const head = Buffer.from("EXIF\0\0\0\0", "latin1");
+        head.writeUInt32LE(exif.length, 4);
+        parts.push(head, exif);
+        flags.writeUInt8(flags.readUInt8(8) | exifFlag, 8);
+      }
+    }
     at = end;
   }
   const head = Buffer.from(data.subarray(0, 12));
