@@ -112,10 +112,9 @@ export async function beginTurn(
   });
   const { session, told_session: acknowledged } = transaction.head;
   const period = session as Period;
-  return {
-    ...{ user, resolution, period, attempt, isNew, awayMs, notice, acknowledged },
-    head: transaction.head,
-  };
+  const { head: now } = transaction;
+  const found = { resolution, period, head: now, acknowledged };
+  return { ...found, user, attempt, isNew, awayMs, notice };
 }
 
 /** How long the person had been away before this was said, when that is worth a line. */
