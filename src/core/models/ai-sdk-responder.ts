@@ -21,7 +21,6 @@ import {
 import { isLongerThan } from "../storage/key.ts";
 import { silentSpan } from "../telemetry.ts";
 import { Answer, type AnswerEnd } from "./answer.ts";
-import { Deadline } from "./deadline.ts";
 import { type Attempt, toResponderError, unavailable } from "./errors.ts";
 import { ModelCall, type StreamPart } from "./model-call.ts";
 import { type Price, toUsage, unknownUsage } from "./prices.ts";
@@ -180,35 +179,46 @@ async function* respondOnce(
 ): AsyncGenerator<ResponderEvent, void> {
   const plan = planSession(setup.options.model.provider, request);
   const attempt = { name: setup.name, resumed: plan.resumed, usage: unknownUsage };
-  const deadline = new Deadline(setup.options);
+  const { firstTokenTimeoutMs, idleTimeoutMs, totalTimeoutMs } = setup.options;
   const reader = new AbortController();
+  let missed: string | undefined;
+  const limit = (ms: number, what: string) =>
+    setTimeout(() => {
+      missed ??= `${what} ${ms / 1000} s`;
+      reader.abort();
+    }, ms);
+  const total = limit(totalTimeoutMs, "did not end its answer within");
+  let wait = limit(firstTokenTimeoutMs, "did not answer within");
   const calls: ModelCall[] = [];
   try {
-    const abortSignal = AbortSignal.any([signal, deadline.signal, reader.signal]);
+    const abortSignal = AbortSignal.any([signal, reader.signal]);
     const model = guarded(setup, request, { attempt, calls, signal });
     const hasNames = withNameField.includes(setup.options.model.provider);
     const messages = toAiMessages(plan.messages, request.context, thinking, hasNames);
     for await (const part of ask(setup, model, { ...plan, messages }, request, abortSignal)) {
       const event = answer.read(part);
-      deadline.pause();
+      clearTimeout(wait); // while the reader of the answer is busy, the model is not late
       const data = event && answer.dataBefore(event);
       if (data !== undefined) yield { type: "provider-data", data };
       if (event !== undefined) yield event;
       if (answer.isFlood) break;
-      if (answer.begun && !answer.isAskedAgain) deadline.expectMore();
-      else deadline.expectFirst();
+      const isUnderWay = answer.begun && !answer.isAskedAgain;
+      wait = isUnderWay
+        ? limit(idleTimeoutMs, "fell silent for")
+        : limit(firstTokenTimeoutMs, "did not answer within");
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw failed(setup, error, attempt);
   } finally {
-    deadline.stop();
+    clearTimeout(wait);
+    clearTimeout(total);
     reader.abort();
     for (const call of calls) call.end(); // one that failed, or was not read to its end
   }
-  if (answer.end.finish === undefined && signal.aborted) throw signal.reason;
-  if (answer.end.finish === undefined && deadline.missed !== undefined) {
-    throw unavailable(deadline.missed, attempt);
+  if (answer.end.finish === undefined) {
+    signal.throwIfAborted();
+    if (missed !== undefined) throw unavailable(missed, attempt);
   }
   if (answer.isFlood) throw unavailable("sent more than can be read", attempt);
   yield* lastEvents(setup, answer, attempt);
