@@ -12,7 +12,6 @@ import {
   type ImportReport,
   type Notes,
   ReportDraft,
-  type SetAside,
   type Source,
 } from "./import.ts";
 import { readLine } from "./lines.ts";
@@ -99,13 +98,12 @@ class ChatImport {
 
   async run(): Promise<void> {
     const { chatId: key, unreadable, records, messages, head, source } = this.#scan;
+    this.#report.setAside(this.#scan.setAside, unreadable);
     const { dryRun, into: chatId = key } = this.#options;
     const has = dryRun ? undefined : await this.#has(chatId);
     const isKnown = has?.digest === this.#scan.digest;
     const forgotten_at = isKnown ? undefined : await this.#forgottenAt(chatId);
     if (records === 0 && head.count === 0 && unreadable > 0) {
-      // No chat is made of it: its bytes are kept for the chat that it names.
-      await this.#setAside(chatId, forgotten_at === undefined);
       throw corrupt("nothing in it can be read");
     }
     if (records > 0 && messages === 0 && head.count === 0) {
@@ -113,15 +111,12 @@ class ChatImport {
     }
     this.#checkEnd();
     if (forgotten_at !== undefined) {
-      await this.#setAside(chatId, false);
-      const { messages } = this.#scan;
       this.#report.refused.push({ chat_id: chatId, source: source.name, forgotten_at, messages });
       return;
     }
     if (has !== undefined && !isKnown && !(await this.#isGrown(chatId, has))) {
       throw writtenTo(chatId);
     }
-    await this.#setAside(chatId, !isKnown);
     const target = { chatId, before: has };
     if (isKnown || dryRun)
       for await (const _ of this.#fill(target)); // counts
@@ -284,24 +279,6 @@ class ChatImport {
     const { chatId } = this.#scan;
     const options = { form: this.#form, chatId, zone: this.#options.zone };
     return readEntries(sameBytes(this.#scan), options);
-  }
-
-  /** Reports what cannot be used, and has it kept for the chat that it belongs to. */
-  async #setAside(chatId: string, isKept: boolean): Promise<void> {
-    const { source, unreadable, digest } = this.#scan;
-    if (unreadable === 0) return;
-    const options = { form: this.#form, chatId, zone: this.#options.zone };
-    const keep = isKept && !this.#options.dryRun ? this.#options.keep : undefined;
-    let piece: { -readonly [Field in keyof SetAside]: SetAside[Field] } | undefined;
-    for await (const entry of readEntries(sameBytes(this.#scan), options)) {
-      if (entry.kind !== "unreadable") continue;
-      const { line, offset, bytes, reason, continues } = entry;
-      if (piece === undefined || !continues) {
-        piece = { source: source.name, line, offset, bytes: bytes.length, reason };
-        this.#report.setAside(piece);
-      } else piece.bytes += bytes.length;
-      await keep?.(bytes, { chatId, digest: digest.slice(0, 12), piece });
-    }
   }
 }
 

@@ -44,7 +44,7 @@ export async function importSessions(
       if (reason !== undefined || imported.state === undefined) {
         const bytes = bytesOf(entry);
         const says = `an entry is left out: ${reason ?? imported.notes.join("; ")}`;
-        report.setAside({ source: source.name, line: 0, offset: 0, bytes, reason: says });
+        report.setAside([{ source: source.name, line: 0, offset: 0, bytes, reason: says }]);
       } else await importSession(source, imported, imported.state, options, report);
     }
   });

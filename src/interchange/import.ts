@@ -23,21 +23,9 @@ export interface ImportOptions {
   readonly force?: boolean | undefined;
   /** Counts what is in the sources, compares it with nothing, and writes nothing. @default false */
   readonly dryRun?: boolean | undefined;
-  /**
-   * Keeps bytes that could not be used, before the import of their source is done. Called in order;
-   * one piece may come in several calls. Not called for a source that adds nothing.
-   */
-  readonly keep?: ((bytes: Uint8Array, of: KeptFor) => Promise<void>) | undefined;
 }
 
-export interface KeptFor {
-  readonly chatId: string;
-  /** Of all bytes of the source, 12 hex digits: the same for the same source. */
-  readonly digest: string;
-  readonly piece: SetAside;
-}
-
-/** Bytes that were left where they are, because nothing could be made of them. */
+/** Bytes that stay in the source alone, because nothing could be made of them. */
 export interface SetAside {
   readonly source: string;
   /** From 1; 0: the file as a whole. */
@@ -110,7 +98,7 @@ export interface ImportReport {
   readonly failed: readonly Failure[];
 }
 
-const maxListed = 1_000;
+export const maxListed = 1_000;
 
 /** Collects a report. */
 export class ReportDraft {
@@ -122,9 +110,10 @@ export class ReportDraft {
   readonly #quarantined: SetAside[] = [];
   #quarantinedCount = 0;
 
-  setAside(piece: SetAside): void {
-    this.#quarantinedCount++;
-    if (this.#quarantined.length < maxListed) this.#quarantined.push(piece);
+  /** @param count how many there are, with those that are not listed. */
+  setAside(pieces: readonly SetAside[], count = pieces.length): void {
+    this.#quarantinedCount += count;
+    this.#quarantined.push(...pieces.slice(0, maxListed - this.#quarantined.length));
   }
 
   done(): ImportReport {
