@@ -13,8 +13,9 @@ import {
   attempt,
   type ImportOptions,
   type ImportReport,
-  ReportDraft,
+  newReport,
   type Source,
+  setAside,
 } from "./import.ts";
 import { readJsonSource } from "./read-source.ts";
 
@@ -32,7 +33,7 @@ export async function importSessions(
   source: Source,
   options: ImportOptions,
 ): Promise<ImportReport> {
-  const report = new ReportDraft();
+  const report = newReport();
   await attempt(report, source.name, async () => {
     const taken = new Set<string>();
     for (const [key, entry] of Object.entries(await readJsonSource(source))) {
@@ -44,11 +45,11 @@ export async function importSessions(
       if (reason !== undefined || imported.state === undefined) {
         const bytes = bytesOf(entry);
         const says = `an entry is left out: ${reason ?? imported.notes.join("; ")}`;
-        report.setAside([{ source: source.name, line: 0, offset: 0, bytes, reason: says }]);
+        setAside(report, [{ source: source.name, line: 0, offset: 0, bytes, reason: says }]);
       } else await importSession(source, imported, imported.state, options, report);
     }
   });
-  return report.done();
+  return report;
 }
 
 function bytesOf(entry: unknown): number {
@@ -75,7 +76,7 @@ async function importSession(
   { chatId, unknown, notes }: Imported,
   read: Period,
   options: ImportOptions,
-  report: ReportDraft,
+  report: ImportReport,
 ): Promise<void> {
   const { chats, dryRun, force } = options;
   const state = withoutNoDate(read);

@@ -23,7 +23,7 @@ import {
   attempt,
   type ImportOptions,
   type ImportReport,
-  ReportDraft,
+  newReport,
   type Source,
 } from "./import.ts";
 import { readLine, splitLines } from "./lines.ts";
@@ -91,7 +91,7 @@ export async function importOwn(
   sources: Iterable<Source>,
   options: ImportOptions & { readonly storage: Logs },
 ): Promise<ImportReport> {
-  const report = new ReportDraft();
+  const report = newReport();
   const chats: Source[] = [];
   for (const source of sources) {
     await attempt(report, source.name, async () => {
@@ -132,7 +132,7 @@ async function importLog(
   source: Source,
   { collection, key, head }: TitleLine,
   { storage, chats, into, force, dryRun }: ImportOptions & { readonly storage: Logs },
-  report: ReportDraft,
+  report: ImportReport,
 ): Promise<void> {
   const logs = frameworkStore(storage, collection);
   if (logs === undefined) throw invalid("it is of a framework that this version does not know");

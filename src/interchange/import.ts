@@ -85,50 +85,39 @@ interface Failure {
 
 /** What an import did, or in a trial run would do. */
 export interface ImportReport {
-  readonly chats: readonly ChatReport[];
-  readonly sessions: readonly SessionReport[];
+  readonly chats: ChatReport[];
+  readonly sessions: SessionReport[];
   /** Of frameworks, such as the threads of LangGraph. */
-  readonly logs: readonly LogReport[];
+  readonly logs: LogReport[];
   /** The first 1,000. */
-  readonly quarantined: readonly SetAside[];
-  readonly quarantined_count: number;
-  readonly foreign: number;
-  readonly refused: readonly Refusal[];
+  readonly quarantined: SetAside[];
+  quarantined_count: number;
+  foreign: number;
+  readonly refused: Refusal[];
   /** Sources that failed: nothing from them was stored. */
-  readonly failed: readonly Failure[];
+  readonly failed: Failure[];
+}
+
+export function newReport(): ImportReport {
+  const counts = { quarantined_count: 0, foreign: 0 };
+  const [chats, sessions, logs] = [[], [], []];
+  return { chats, sessions, logs, quarantined: [], ...counts, refused: [], failed: [] };
 }
 
 export const maxListed = 1_000;
 
-/** Collects a report. */
-export class ReportDraft {
-  readonly chats: ChatReport[] = [];
-  readonly sessions: SessionReport[] = [];
-  readonly logs: LogReport[] = [];
-  readonly refused: Refusal[] = [];
-  readonly failed: Failure[] = [];
-  readonly #quarantined: SetAside[] = [];
-  #quarantinedCount = 0;
-
-  /** @param count how many there are, with those that are not listed. */
-  setAside(pieces: readonly SetAside[], count = pieces.length): void {
-    this.#quarantinedCount += count;
-    this.#quarantined.push(...pieces.slice(0, maxListed - this.#quarantined.length));
-  }
-
-  done(): ImportReport {
-    const { chats, sessions, logs, refused, failed } = this;
-    return {
-      chats,
-      sessions,
-      logs,
-      quarantined: this.#quarantined,
-      quarantined_count: this.#quarantinedCount,
-      foreign: chats.reduce((sum, chat) => sum + chat.foreign, 0),
-      refused,
-      failed,
-    };
-  }
+/**
+ * Reports pieces that nothing could be made of.
+ *
+ * @param count how many there are, with those that are not listed.
+ */
+export function setAside(
+  report: ImportReport,
+  pieces: readonly SetAside[],
+  count = pieces.length,
+): void {
+  report.quarantined_count += count;
+  report.quarantined.push(...pieces.slice(0, maxListed - report.quarantined.length));
 }
 
 /** Counts equal notes, so that a million bad stamps are one line. */
@@ -147,7 +136,7 @@ export class Notes {
 }
 
 /** What is wrong with one source stops no other. */
-export async function attempt(report: ReportDraft, source: string, work: () => Promise<void>) {
+export async function attempt(report: ImportReport, source: string, work: () => Promise<void>) {
   try {
     await work();
   } catch (error) {

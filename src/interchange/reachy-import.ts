@@ -8,7 +8,7 @@ import {
   attempt,
   type ImportOptions,
   type ImportReport,
-  ReportDraft,
+  newReport,
   type Source,
 } from "./import.ts";
 import { readJsonSource } from "./read-source.ts";
@@ -54,13 +54,13 @@ export async function importCompanion(
   source: Source,
   options: ReachyImportOptions,
 ): Promise<ImportReport> {
-  const report = new ReportDraft();
+  const report = newReport();
   await attempt(report, source.name, async () => importInto(report, source, options));
-  return report.done();
+  return report;
 }
 
 async function importInto(
-  report: ReportDraft,
+  report: ImportReport,
   source: Source,
   options: ReachyImportOptions,
 ): Promise<void> {
