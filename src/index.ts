@@ -5,8 +5,7 @@ import type { Throughline, ThroughlineOptions } from "./core/throughline.ts";
 export type { GivenFile } from "./core/chat/attachments.ts";
 export type { ChatRow } from "./core/chat/chat-head.ts";
 export type { Chats } from "./core/chat/chats.ts";
-export type { FindChatsOptions, FoundChat } from "./core/chat/find-chats.ts";
-export type { ForgetReceipt } from "./core/chat/forget-receipt.ts";
+export type { ForgetReceipt } from "./core/chat/forget.ts";
 export type { FreshnessOptions, FreshnessRules, Reason } from "./core/chat/freshness.ts";
 export type { HistoryOptions } from "./core/chat/history-scope.ts";
 export type { HistoryView } from "./core/chat/history-view.ts";
@@ -27,7 +26,7 @@ export type {
   Resolution,
   Target,
 } from "./core/chat/provider-sessions.ts";
-export type { MessageHit } from "./core/chat/search-chats.ts";
+export type { FindChatsOptions, FoundChat, MessageHit } from "./core/chat/search-chats.ts";
 export type { UsageDelta } from "./core/chat/usage.ts";
 export type { WorkingMemories } from "./core/chat/working-memories.ts";
 export type { WorkingMemory } from "./core/chat/working-memory.ts";

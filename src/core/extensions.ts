@@ -1,4 +1,4 @@
-import type { Removed } from "./chat/forget-receipt.ts";
+import type { Removed } from "./chat/forget.ts";
 import type { StoredMessage } from "./chat/message.ts";
 import type { ForgottenChats, Tombstones } from "./chat/tombstones.ts";
 import { errorName, ThroughlineError } from "./errors.ts";

@@ -1,4 +1,4 @@
-import { attachedIn } from "../core/chat/attached.ts";
+import { attachedIn } from "../core/chat/attachments.ts";
 import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { attachedIn } from "../core/chat/attached.ts";
+import { attachedIn } from "../core/chat/attachments.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { isJsonObject, tooLarge, withNullForNaN } from "../core/json.ts";

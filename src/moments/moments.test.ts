@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
 import { S3Server } from "../../test/support/s3/s3-server.ts";
-import type { RemovalReceipt } from "../core/chat/forget-receipt.ts";
+import type { RemovalReceipt } from "../core/chat/forget.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { MomentsOptions } from "./moments.ts";
 import { consentWording } from "./record/consent.ts";

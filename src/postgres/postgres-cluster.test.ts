@@ -109,8 +109,8 @@ class PostgresPlace implements SharedPlace {
     const member = this.#member(storage);
     member.timers.holdBack();
     member.sleptMs += this.#leaseMs;
-    const text = `update throughline.logs set lease_until = clock_timestamp() - interval '1 ms'
-      where companion = $1 and owner = $2`;
+    const text = `update throughline.processes set alive_until = clock_timestamp() - interval '1 ms'
+      where companion = $1 and process = $2`;
     await this.#admin.query(text, [this.#companion, storage.cluster.processId]);
   }
 

@@ -112,7 +112,7 @@ export class PostgresCluster implements Cluster {
 
   /** Releases were missed as messages were. */
   #missed(): void {
-    this.leases.wake();
+    this.leases.missed();
     this.#subscribers.missed();
   }
 }

@@ -51,9 +51,9 @@ export interface PostgresStorageOptions {
    */
   readonly timeoutMs?: number | undefined;
   /**
-   * How long a lease outlives a process that was killed, in milliseconds. A process that cannot reach
-   * the database for nine tenths of it loses its leases.
-   * @default 10_000
+   * How long the leases of a process outlive it when it was killed, in milliseconds. A process that cannot
+   * reach the database for nine tenths of it loses its leases.
+   * @default 5_000
    */
   readonly leaseMs?: number | undefined;
   /**
@@ -76,7 +76,7 @@ export interface PostgresStorageOptions {
 const defaults = {
   companion: "default",
   timeoutMs: 10_000,
-  leaseMs: 10_000,
+  leaseMs: 5_000,
   durability: "power-cut",
   migrate: true,
   clock: systemClock,
@@ -183,7 +183,7 @@ async function checkClock(database: Database, clock: Clock, logger: Logger): Pro
 }
 
 const missingRights = `select string_agg(lower(privilege) || ' on throughline.' || name, ', ') as missing
-  from unnest(array['logs', 'records', 'documents', 'files']) as name,
+  from unnest(array['logs', 'processes', 'records', 'documents', 'files']) as name,
     unnest(array['SELECT', 'INSERT', 'UPDATE', 'DELETE']) as privilege
   where not has_table_privilege('throughline.' || name, privilege)`;
 

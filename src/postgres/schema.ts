@@ -5,7 +5,7 @@ import type { Database } from "./database.ts";
 import { sqlState } from "./error-class.ts";
 
 /** Version of the schema that this code creates and knows. */
-export const schemaVersion = 2;
+export const schemaVersion = 3;
 
 /** The key of the lock that lets one process create the schema at a time: `thruline` in ASCII. */
 const creationLock = "8388080154633137765";
@@ -21,12 +21,13 @@ const versions = `create table if not exists throughline.migrations (
 )`;
 
 /**
- * Every other table. Each primary key begins with the companion, the collection and the key, and nothing
- * refers to another row, so that each table can be distributed by them. Texts compare by their bytes.
+ * Every other table. Each primary key begins with the companion, and but for `processes` with the collection and the
+ * key, and nothing refers to another row, so that each table can be distributed by them. Texts compare by their bytes.
  *
  * - `logs`: the log's row in lists, its head, and its lease: see `leases.ts`. A row with
  *   `seq` 0 is a lease only. `created_at` tells a log from the one that was deleted before it.
  *   `wanted` says that somebody waits for the lease.
+ * - `processes`: until when each process is known to live.
  * - `records`: `body` is the exact JSON text, which no JSON type of the database keeps. `hides` is the
  *   id of the earlier record that this one hides. `words` is what search looks up: see `words.ts`.
  * - `documents`: `write_id` names the last write, so that a write without an answer can be told.
@@ -44,8 +45,7 @@ const statements: readonly string[] = [
   labels text[] collate "C" not null,
   created_at timestamptz not null default clock_timestamp(),
   epoch bigint not null default 0,
-  owner text,
-  lease_until timestamptz,
+  owner text collate "C",
   wanted boolean not null default false,
   primary key (companion, collection, key)
 ) with (fillfactor = 70)`,
@@ -53,7 +53,13 @@ const statements: readonly string[] = [
   (companion, collection, sorted_at desc, key)`,
   `create index logs_labelled on throughline.logs
   (companion, collection, sorted_at desc, key) where labels <> '{}'`,
-  "create index logs_leased on throughline.logs (companion, owner) where owner is not null",
+  "create index logs_empty on throughline.logs (companion) where seq = 0",
+  `create table throughline.processes (
+  companion text collate "C" not null,
+  process text collate "C" not null,
+  alive_until timestamptz not null,
+  primary key (companion, process)
+)`,
   `create table throughline.records (
   companion text collate "C" not null,
   collection text collate "C" not null,
@@ -138,7 +144,7 @@ async function isThere(connection: Connection): Promise<boolean> {
   const [row] = await connection.run({
     text: "select max(number) as number, max(works_from) as needed from throughline.migrations",
   });
-  // Version 1 was in no release, and nothing converts it.
+  // Versions 1 and 2 were in no release, and nothing converts them.
   if (Number(row?.["number"] ?? schemaVersion) < schemaVersion) {
     throw misconfigured("the database has the schema of a development version: use a new database");
   }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { fitting } from "../core/answer-size.ts";
-import { linksOf } from "../core/chat/branches.ts";
+import { linksOf } from "../core/chat/forks.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
 import { invalid, isThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";

@@ -16,7 +16,7 @@ import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.
 import type { Storage } from "../../src/core/storage/storage.ts";
 import { systemTimers, type Timers } from "../../src/core/timers.ts";
 
-/** How long a lease lasts without being renewed, in milliseconds. */
+/** How long a process is known to live without a heartbeat, in milliseconds. */
 export const leaseMs = 10_000;
 
 /** One storage that writes a place, as the others know it. */
@@ -28,8 +28,8 @@ interface MemoryMember {
 
 interface MemoryLease {
   readonly epoch: number;
-  readonly processId: string;
-  until: number;
+  /** A life of a process. */
+  readonly owner: string;
 }
 
 /**
@@ -42,10 +42,12 @@ export class MemoryPlace {
   readonly stored = openMemoryStorage();
   readonly #leases = new Map<string, MemoryLease>();
   readonly #members = new Map<string, MemoryMember>();
+  /** By their lives, until when they are known to go on. */
+  readonly #alive = new Map<string, number>();
   /** That of the newest holder of any name, so that none returns when a name is forgotten. */
   #epoch = 0;
 
-  /** @param clock what leases lapse by. */
+  /** @param clock what processes are taken for dead by. */
   constructor(clock: Clock = systemClock) {
     this.clock = clock;
   }
@@ -54,13 +56,13 @@ export class MemoryPlace {
   join(processId: string, member: MemoryMember): { leases: LeasePlace; leave: () => void } {
     this.#members.set(processId, member);
     const leases: LeasePlace = {
-      take: async (name) => this.#take(processId, name),
-      renew: async (held) => {
-        const renewed = held.filter((name) => this.#renew(processId, name));
-        return { renewed, gone: held.filter((name) => !renewed.includes(name)) };
-      },
+      take: async (name, life) => this.#take(`${processId}.${life}`, name),
+      beat: async (life) => this.#beat(`${processId}.${life}`),
       free: async (held) => {
-        for (const name of held) this.#free(processId, name);
+        for (const name of held) this.#free(name);
+      },
+      leave: async (life) => {
+        this.#alive.delete(`${processId}.${life}`);
       },
     };
     return { leases, leave: () => this.#members.delete(processId) };
@@ -78,28 +80,30 @@ export class MemoryPlace {
     }
   }
 
-  #take(processId: string, name: LeaseName) {
-    const now = this.clock.monotonic();
+  #take(owner: string, name: LeaseName) {
     const lease = this.#leases.get(nameText(name));
-    if (lease !== undefined && lease.processId !== processId && lease.until > now) {
-      return { lapsesInMs: lease.until - now };
+    const lapsesInMs = this.#livesFor(lease?.owner);
+    if (lease !== undefined && lease.owner !== owner && lapsesInMs > 0) {
+      return { lapsesInMs };
     }
     const epoch = ++this.#epoch;
-    this.#leases.set(nameText(name), { epoch, processId, until: now + leaseMs });
+    this.#leases.set(nameText(name), { epoch, owner });
     return { epoch };
   }
 
-  #renew(processId: string, name: HeldName): boolean {
-    const lease = this.#leases.get(nameText(name));
-    if (lease?.processId !== processId || lease.epoch !== name.epoch) return false;
-    lease.until = this.clock.monotonic() + leaseMs;
-    return true;
+  #beat(owner: string): boolean {
+    const wasAlive = this.#livesFor(owner) > 0;
+    this.#alive.set(owner, this.clock.monotonic() + leaseMs);
+    return wasAlive;
   }
 
-  #free(processId: string, { collection, key, epoch }: HeldName): void {
+  #livesFor(owner = ""): number {
+    return (this.#alive.get(owner) ?? 0) - this.clock.monotonic();
+  }
+
+  #free({ collection, key, epoch }: HeldName): void {
     const text = nameText({ collection, key });
-    const lease = this.#leases.get(text);
-    if (lease?.processId !== processId || lease.epoch !== epoch) return;
+    if (this.#leases.get(text)?.epoch !== epoch) return;
     this.#leases.delete(text);
     for (const member of this.#members.values()) member.freed({ collection, key });
   }
@@ -107,7 +111,7 @@ export class MemoryPlace {
 
 interface ProcessOptions {
   readonly place: MemoryPlace;
-  /** What renews leases. Held back, it is a process that sleeps. @default systemTimers */
+  /** What beats. Held back, it is a process that sleeps. @default systemTimers */
   readonly timers?: Timers;
 }
 

@@ -187,13 +187,17 @@ test("a regeneration that a crash cut off while it took back a long chat takes b
 test("the model is not asked for a turn that was stopped before it was asked", async (t) => {
   const w = await world(t, [whole("one")]);
   const { chats } = w.throughline;
-  const messages = chats.messages.bind(chats);
+  const read = chats.logs.read.bind(chats.logs);
   const [reads, goes] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const slow = t.mock.method(chats, "messages", (async (chatId, page) => {
-    reads.resolve();
-    await goes.promise;
-    return messages(chatId, page);
-  }) as typeof messages);
+  const slow = t.mock.method(
+    chats.logs,
+    "read",
+    async function* (...asked: Parameters<typeof read>) {
+      reads.resolve();
+      await goes.promise;
+      yield* read(...asked);
+    },
+  );
   const sent = w.post(user("u1", "Hi"));
   await reads.promise;
   const stopped = w.stop();

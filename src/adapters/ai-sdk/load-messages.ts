@@ -1,5 +1,5 @@
 import { safeValidateUIMessages } from "ai";
-import { filesInPlace } from "../../core/chat/exact-files.ts";
+import { filesInPlace } from "../../core/chat/exact.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import { allMessages } from "../../core/chat/message-page.ts";
 import { type PairedCall, pairToolCalls } from "../../core/chat/tool-pairs.ts";

@@ -1,6 +1,6 @@
 // What a message of a chat page means for the chat, as it is stored: the log decides, not what the page has.
 import { isDeepStrictEqual } from "node:util";
-import { withoutFiles } from "../../core/chat/exact-files.ts";
+import { withoutFiles } from "../../core/chat/exact.ts";
 import { isTakenBack } from "../../core/chat/marks.ts";
 import { isCutByModel, isMessage, type StoredMessage } from "../../core/chat/message.ts";
 import { besideWords } from "../../core/chat/waiting.ts";

@@ -3,10 +3,10 @@
 
 import { z } from "zod";
 import { fitting } from "../../core/answer-size.ts";
-import { historyStart } from "../../core/chat/history-scope.ts";
+import { startFor } from "../../core/chat/chat-head.ts";
+import { readHistory } from "../../core/chat/history-view.ts";
 import type { ModelInput, StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
-import { readHistory } from "../../core/chat/read-history.ts";
 import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import * as output from "./output.ts";
@@ -201,7 +201,7 @@ function contextTool({ chats }: Throughline): Tool {
       const { messages, tokens } = await readHistory(chats.logs, chat_id, {
         provider,
         model,
-        startSeq: historyStart(head, provider),
+        startSeq: startFor(head, provider),
         budgetTokens: max_tokens,
         lastMessages: last_messages,
       });

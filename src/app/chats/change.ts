@@ -5,7 +5,7 @@ import { type Io, write } from "../../cli/io.ts";
 import { chatPath, pathPart, type Routes } from "../../cli/routes.ts";
 import type { Flags } from "../../cli/settings.ts";
 import type { ChatRow } from "../../core/chat/chat-head.ts";
-import type { RemovalReceipt } from "../../core/chat/forget-receipt.ts";
+import type { RemovalReceipt } from "../../core/chat/forget.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import { shownModel } from "../../core/models/model-name.ts";

@@ -6,7 +6,7 @@ import { confirm } from "../../cli/line-reader.ts";
 import { chatPath, type Routes } from "../../cli/routes.ts";
 import type { Flags, Settings } from "../../cli/settings.ts";
 import { notFound } from "../../core/chat/chat-log.ts";
-import type { ForgetReceipt } from "../../core/chat/forget-receipt.ts";
+import type { ForgetReceipt } from "../../core/chat/forget.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { everywhere, withRoutes } from "../routes.ts";
 import { type ServedChat, zoneOf } from "./served-chat.ts";

@@ -124,7 +124,7 @@ for (const hasLog of [true, false]) {
           assert.equal((await chats.state(chat)).head, undefined);
         } else assert.notDeepEqual(await filesIn(chats), []);
         assert.deepEqual(await filesIn(chats, "other"), ["one"]);
-        assert.deepEqual(await chats.tombstones.begun(), new Map());
+        assert.equal((await chats.tombstones.after(0)).begun.size, 0);
       }
     }
   });

@@ -1,6 +1,8 @@
-import { invalid } from "../errors.ts";
+import { invalid, isThroughlineError } from "../errors.ts";
 import { isJsonObject, tooLarge } from "../json.ts";
-import { hashOf, isHash } from "../storage/file-store.ts";
+import { fitting, is, object, type Shape, text, whole } from "../shape.ts";
+import { type FileStore, hashOf, isHash } from "../storage/file-store.ts";
+import type { LogStore } from "../storage/log-store.ts";
 import type { Attachment } from "./message.ts";
 import { withoutPhotoMetadata } from "./photo-metadata.ts";
 
@@ -140,22 +142,21 @@ export function tokensOf(file: Attachment): number {
   return kind === "text" && size <= attachmentLimits.textBytes ? Math.ceil(size / 3) : 0;
 }
 
+const attachment: Shape<Attachment> = object(
+  {
+    name: text(),
+    type: text(),
+    size: whole(0, Number.MAX_SAFE_INTEGER),
+    sha256: fitting(isHash, "must be a hash", ""),
+  },
+  "left out",
+);
+
 /** The files that a record names by the hash of their bytes. An import may name others, without bytes. */
 export function attachmentsOf(record: { readonly [field: string]: unknown }): Attachment[] {
   const stored = record["attachments"];
   if (!Array.isArray(stored)) return [];
-  return (stored as readonly unknown[]).flatMap((file) => (isAttachment(file) ? [file] : []));
-}
-
-function isAttachment(file: unknown): file is Attachment {
-  if (!isJsonObject(file)) return false;
-  const { name, type, size, sha256 } = file;
-  return (
-    typeof name === "string" &&
-    typeof type === "string" &&
-    Number.isSafeInteger(size) &&
-    isHash(sha256)
-  );
+  return (stored as readonly unknown[]).filter((file) => is(attachment, file));
 }
 
 /** Whether two messages have the same files, whatever these are called. `undefined`: it is not said which. */
@@ -165,4 +166,42 @@ export function sameFiles(
 ): boolean {
   if (a === undefined || b === undefined) return true;
   return a.length === b.length && a.every(({ sha256 }, index) => sha256 === b[index]?.sha256);
+}
+
+/** The hashes of the files that a record refers to: a message, or one that waits for its turn. */
+export function attachedIn(record: { readonly [field: string]: unknown }): readonly string[] {
+  const { attachments } = record;
+  if (!Array.isArray(attachments)) return [];
+  const files = (attachments as readonly unknown[]).filter(isJsonObject);
+  return files.map(({ sha256 }) => sha256).filter(isHash);
+}
+
+/** The files that some records of a chat refer to, and no other record of it. */
+export async function attachedOnlyIn(
+  logs: Pick<LogStore, "findAll" | "read">,
+  chatId: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const records = await logs.findAll(chatId, ids);
+  const hashes = new Set([...records.values()].flatMap(attachedIn));
+  if (hashes.size === 0) return [];
+  for await (const record of logs.read(chatId)) {
+    if (records.has(record.id)) continue;
+    for (const hash of attachedIn(record)) hashes.delete(hash);
+  }
+  return [...hashes];
+}
+
+/** The bytes of a file; `undefined` if it is missing, or damaged, which `doctor` reports. */
+export async function wholeFile(
+  files: Pick<FileStore, "get">,
+  chatId: string,
+  hash: string,
+): Promise<Uint8Array | undefined> {
+  try {
+    return await files.get(chatId, hash);
+  } catch (error) {
+    if (isThroughlineError(error, "THROUGHLINE_CORRUPT")) return undefined;
+    throw error;
+  }
 }

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { sha256 } from "../sha256.ts";
+import { own } from "../shape.ts";
 import {
   type LogHead,
   type LogProjection,
@@ -79,7 +80,7 @@ export interface ChatHead extends JsonObject {
 /** Finds the record after which a provider gets what was said: a clear, a reset, or the start of the period. */
 export function startFor(head: Partial<ChatHead> | undefined, provider: string): number {
   const { clear_seq: cleared = 0, session, provider_start: starts = {} } = head ?? {};
-  return Math.max(cleared, session?.start_seq ?? 0, starts[provider] ?? 0);
+  return Math.max(cleared, session?.start_seq ?? 0, own(starts, provider) ?? 0);
 }
 
 export const titleLength = 120;
@@ -128,6 +129,14 @@ export function titleOf(message: { readonly content: string; readonly [field: st
   return titleFrom(message.content) || titleFrom(attachmentsOf(message)[0]?.name ?? "");
 }
 
+/** Lists the chats that a chat was made from, the nearest first. */
+export function forkOrigins({ forked_from: from }: Partial<ChatHead>): readonly string[] {
+  if (!isJsonObject(from)) return [];
+  const { chat_id, earlier } = from;
+  const all: readonly unknown[] = [chat_id, ...(Array.isArray(earlier) ? earlier : [])];
+  return all.filter((each) => typeof each === "string");
+}
+
 /** Label of the forks of a chat. A hash: an id may be longer than an index takes. */
 export const forkLabel = (chatId: string) => `fork:${sha256(chatId).toString("hex")}`;
 
@@ -144,9 +153,7 @@ export const chatProjection: LogProjection = {
     const labels: string[] = [];
     if (head["open_turn"] !== undefined || head["pending"] !== undefined) labels.push("unanswered");
     if (head["unfinished"] === true) labels.push("unfinished");
-    const from = head["forked_from"];
-    if (isJsonObject(from)) labels.push(forkLabel(String(from["chat_id"])));
-    return labels;
+    return [...labels, ...forkOrigins(head).map(forkLabel)];
   },
   text(record: StoredRecord) {
     if (!isMessage(record) || record.hidden || record.role === "tool") return undefined;

@@ -10,8 +10,8 @@ import { type LogStore, logLimits, type OpenLog, unlisted, update } from "../sto
 import type { Storage } from "../storage/storage.ts";
 import { inSpan } from "../telemetry.ts";
 import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
+import type { HistorySource } from "./history-view.ts";
 import type { StoredMessage } from "./message.ts";
-import type { HistorySource } from "./read-history.ts";
 import { Tombstones } from "./tombstones.ts";
 import { type ChatState, Transaction } from "./transaction.ts";
 

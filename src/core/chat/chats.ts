@@ -1,5 +1,5 @@
 import type { Found } from "../answer-size.ts";
-import { invalid, ThroughlineError } from "../errors.ts";
+import { errorName, invalid, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { checkCount } from "../storage/key.ts";
 import { type LogStore, type StoredRecord, update } from "../storage/log-store.ts";
@@ -7,28 +7,38 @@ import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom, titleOf } fr
 import { alreadyThere, ChatLog, checkChatId, conflict, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId, controlId } from "./control-ids.ts";
-import { type Copied, copiesOf, copyable, forkedFrom, forksOf, removeEach } from "./copies.ts";
 import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";
 import { assertParts } from "./exact.ts";
-import { damagedChats, type FindChatsOptions, type FoundChat, findChats } from "./find-chats.ts";
-import { attachmentsPlace, type Forgetting, finishForgetting, forgetChat } from "./forget.ts";
 import {
+  attachmentsPlace,
   type ForgetReceipt,
+  type Forgetting,
+  finishForgetting,
+  forgetChat,
   type Loss,
   type RemovalReceipt,
   type Removed,
   type RemoveElsewhere,
   summed,
-} from "./forget-receipt.ts";
+} from "./forget.ts";
+import { copiesOf, forkedFrom, forksOf } from "./forks.ts";
 import { isTakenBack, shownMessages } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import { type MessageInput, roleOf } from "./message-input.ts";
 import { type MessagePage, messagePage } from "./message-page.ts";
 import { endPeriod } from "./provider-sessions.ts";
-import { type MessageHit, searchChats } from "./search-chats.ts";
+import {
+  damagedChats,
+  type FindChatsOptions,
+  type FoundChat,
+  findChats,
+  type MessageHit,
+  searchChats,
+} from "./search-chats.ts";
+import { stampOf } from "./stamp.ts";
 import type { Mark } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
-import { writeMessages } from "./write-messages.ts";
+import { type Copied, copyable, writeMessages } from "./write-messages.ts";
 
 /**
  * The transcripts: what was said, word for word, until a person asks to forget it. Nothing that is
@@ -307,16 +317,18 @@ export class Chats extends ChatLog {
     const erased = await eraseIn(chatId);
     removed.push(...(await this.#removeElsewhere(chatId, "erase", messageId)));
     await Promise.allSettled(this.#forking);
-    const held = await copiesOf(this.logs, chatId, messageId);
-    const copies = await removeEach(
-      held,
-      this.ports.logger,
-      removed,
-      async ({ chatId: copy, isThere }) => {
+    const copies: string[] = [];
+    for (const { chatId: copy, isThere } of await copiesOf(this.logs, chatId, messageId)) {
+      try {
         if (isThere) await eraseIn(copy);
         removed.push(...(await this.#removeElsewhere(copy, "erase", messageId)));
-      },
-    );
+        if (isThere) copies.push(copy);
+      } catch (error) {
+        this.ports.logger.warn({ error: errorName(error) }, "a copy of a message was not removed");
+        const chat = JSON.stringify(copy);
+        removed.push({ unreachable: `the chat ${chat}, which holds a copy: erase it there` });
+      }
+    }
     const receipt = { chat_id: chatId, message_id: messageId, copies, ...summed(removed) };
     return { ...receipt, erased: erased > 0 };
   }
@@ -473,7 +485,8 @@ export class Chats extends ChatLog {
   /** When this chat was last forgotten, ISO 8601. What is older must not come back by an import. */
   async forgottenAt(chatId: string): Promise<string | undefined> {
     checkChatId(chatId);
-    return this.tombstones.forgottenAt(chatId);
+    const at = (await this.tombstones.after(0)).at(chatId);
+    return at === undefined ? undefined : stampOf(at);
   }
 
   /** Finishes what a dead process began: see `finishForgetting`. */

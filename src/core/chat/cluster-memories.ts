@@ -1,10 +1,13 @@
 import { errorName } from "../errors.ts";
 import type { Extensions } from "../extensions.ts";
 import type { JsonObject } from "../json.ts";
+import { is, word } from "../shape.ts";
 import type { Chats } from "./chats.ts";
-import { type Loss, losses } from "./forget-receipt.ts";
+import { losses } from "./forget.ts";
 import type { ProviderSessions } from "./provider-sessions.ts";
 import type { WorkingMemories } from "./working-memories.ts";
+
+const lossShape = word(losses);
 
 interface ClusterMemories {
   readonly chats: Chats;
@@ -48,7 +51,7 @@ export function removeWithOthers(memories: ClusterMemories): () => void {
     if (about !== "drop" || typeof chatId !== "string") return;
     workingMemory.remove(chatId);
     chats.forgetState(chatId);
-    if (!isLoss(loss)) return;
+    if (!is(lossShape, loss)) return;
     const messageId = typeof message === "string" ? message : undefined;
     inOrder(async () => {
       await extensions.remove({ loss, chatId, messageId, isElsewhere: true });
@@ -69,10 +72,6 @@ export function removeWithOthers(memories: ClusterMemories): () => void {
     endSubscription();
     endMissed();
   };
-}
-
-function isLoss(value: unknown): value is Loss {
-  return losses.some((loss) => loss === value);
 }
 
 const removeMessage = (chatId: string): JsonObject => ({ about: "drop", chat: chatId });

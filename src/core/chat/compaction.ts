@@ -1,42 +1,33 @@
 import { sha256 } from "../sha256.ts";
+import { is, object, optional, Place, type Read, text, whole } from "../shape.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 
-/**
- * A compaction record as it was read. Its fields are `up_to_seq` and `summary`, and two optional ones
- * that let a reader trust it further: without them it is trusted less.
- */
-export interface Compaction {
-  readonly id: string;
-  readonly seq: number;
-  /** The summary stands for every message in scope up to here. */
-  readonly upToSeq: number;
-  /** `after_seq`: the start of the scope that it was made from; it tells of nothing up to here. */
-  readonly afterSeq: number | undefined;
-  /** `as_of_seq`: removals up to here were heeded when it was made. @default up_to_seq */
-  readonly asOfSeq: number;
-  readonly summary: string;
-}
+const place = whole(0, Number.MAX_SAFE_INTEGER);
+
+/** What a compaction record says. */
+const shape = object(
+  {
+    /** The summary stands for every message in scope up to here. */
+    upToSeq: ["up_to_seq", place],
+    /** The start of the scope that it was made from: it tells of nothing up to here. */
+    afterSeq: ["after_seq", optional(place)],
+    /** Removals up to here were heeded when it was made. @default up_to_seq */
+    asOfSeq: ["as_of_seq", optional(place)],
+    summary: text(),
+  },
+  "left out",
+);
+
+/** A compaction as it was read. */
+export type Compaction = Read<typeof shape> & { readonly id: string; readonly asOfSeq: number };
 
 /** @returns `undefined` for a record without a summary, or of something that is not before it. */
 export function readCompaction(record: StoredRecord): Compaction | undefined {
+  if (!is(shape, record)) return undefined;
+  const { upToSeq, asOfSeq = 0, ...read } = shape.read(record, new Place());
   const { id, seq } = record;
-  const summary = record["summary"];
-  const upToSeq = seqOf(record["up_to_seq"]);
-  if (typeof summary !== "string" || summary.trim() === "") return undefined;
-  if (upToSeq === undefined || upToSeq >= seq) return undefined;
-  const asOfSeq = seqOf(record["as_of_seq"]) ?? upToSeq;
-  return {
-    id,
-    seq,
-    upToSeq,
-    afterSeq: seqOf(record["after_seq"]),
-    asOfSeq: Math.min(Math.max(asOfSeq, upToSeq), seq - 1),
-    summary,
-  };
-}
-
-function seqOf(value: unknown): number | undefined {
-  return Number.isSafeInteger(value) ? Number(value) : undefined;
+  if (read.summary.trim() === "" || upToSeq >= seq) return undefined;
+  return { ...read, id, upToSeq, asOfSeq: Math.min(Math.max(asOfSeq, upToSeq), seq - 1) };
 }
 
 /** The summary as a model gets it: a record, not instructions. */

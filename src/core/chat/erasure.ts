@@ -2,7 +2,7 @@ import { invalid } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import { partIds } from "../storage/kept-value.ts";
 import type { LogStore } from "../storage/log-store.ts";
-import { attachedOnlyIn } from "./attached.ts";
+import { attachedOnlyIn } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
 import { markKinds } from "./control-ids.ts";
@@ -68,13 +68,12 @@ async function eraseMessage(
   const { chatId, head } = transaction;
   const own = await Marks.about(logs, chatId, [message], ["erasure"]);
   const marks = await Marks.in(logs.read(chatId));
-  const isTakenBack = (id: string) => marks.has("removal", id);
   const isBegun = cluster.isShared && own.has("erasure", message.id);
-  const isCounted = isTakenBack(message.id) || isBegun;
+  const isCounted = marks.has("removal", message.id) || isBegun;
   const summaries: string[] = [];
   let before = 0;
-  for await (const record of logs.read(chatId)) {
-    if (record.seq < message.seq && isMessage(record) && !isTakenBack(record.id)) before++;
+  for await (const record of marks.shownIn(logs.read(chatId))) {
+    if (record.seq < message.seq && isMessage(record)) before++;
     if (isControl(record, "compaction") && Number(record["up_to_seq"]) >= message.seq) {
       summaries.push(record.id);
     }
@@ -138,10 +137,8 @@ async function consolidatedUntil({ chatId, head }: Transaction, logs: LogStore):
   let left = head.last_consolidated - cleared;
   if (left <= 0) return 0;
   const marks = await Marks.in(logs.read(chatId, { after }));
-  for await (const record of logs.read(chatId, { after })) {
-    if (!isMessage(record) || marks.has("removal", record.id)) continue;
-    left--;
-    if (left === 0) return record.seq;
+  for await (const record of marks.shownIn(logs.read(chatId, { after }))) {
+    if (isMessage(record) && --left === 0) return record.seq;
   }
   return Number.MAX_SAFE_INTEGER;
 }

@@ -3,13 +3,65 @@ import { isoTime } from "../clock.ts";
 import { errorName } from "../errors.ts";
 import { type LogStore, rows } from "../storage/log-store.ts";
 import { type ChatLog, checkChatId } from "./chat-log.ts";
-import { type ForgetReceipt, type Removed, summed } from "./forget-receipt.ts";
 import { isMessage } from "./message.ts";
 import { hashOf, type Mark, noMark } from "./tombstones.ts";
 import type { ChatState } from "./transaction.ts";
 
 /** What receipts call the files of messages. */
 export const attachmentsPlace = "attachments";
+
+/** What forgetting a chat removed, and from where. */
+export interface ForgetReceipt {
+  readonly chat_id: string;
+  readonly at: string;
+  readonly removed: readonly { readonly place: string; readonly count: number }[];
+  /** Places that hold something of this chat and could not be reached. */
+  readonly unreachable: readonly string[];
+  /** Chats that hold messages copied from this one: its forks, and theirs. They stay until they are forgotten too. */
+  readonly forks: readonly string[];
+}
+
+/**
+ * What is done to a chat. A clear and what the application takes back leave its bytes; forgetting leaves
+ * nothing.
+ */
+export const losses = ["clear", "take_back", "erase", "forget"] as const;
+export type Loss = (typeof losses)[number];
+
+/** A row of a receipt: how much was removed and from where; or a place that still holds something. */
+export type Removed =
+  | { readonly place: string; readonly count: number }
+  | { readonly unreachable: string };
+
+/** Removes what another memory holds of a chat, or of one message of it. Resolves once it is gone. */
+export type RemoveElsewhere = (
+  chatId: string,
+  loss: Loss,
+  messageId?: string,
+) => readonly Removed[] | Promise<readonly Removed[]>;
+
+/** What erasing a message reached. */
+export interface RemovalReceipt {
+  readonly chat_id: string;
+  readonly message_id: string;
+  /** Other chats that held the same message, and from which it was removed too: see `copiesOf`. */
+  readonly copies: readonly string[];
+  readonly removed: readonly { readonly place: string; readonly count: number }[];
+  /** Places that may still hold it. The same call again tries them again. */
+  readonly unreachable: readonly string[];
+}
+
+/** The same places of several chats together. */
+export function summed(rows: readonly Removed[]): Pick<ForgetReceipt, "removed" | "unreachable"> {
+  const counts = new Map<string, number>();
+  const unreachable = new Set<string>();
+  for (const each of rows) {
+    if ("place" in each) counts.set(each.place, (counts.get(each.place) ?? 0) + each.count);
+    else unreachable.add(each.unreachable);
+  }
+  const removed = [...counts].map(([place, count]) => ({ place, count }));
+  return { removed, unreachable: [...unreachable] };
+}
 
 /** What forgetting works with. */
 export interface Forgetting {
@@ -50,7 +102,7 @@ async function forget(ports: Forgetting, chatId: string): Promise<Forgotten> {
   // Also of a chat that has no log: the mark keeps it out of an import, and what was not reached goes later.
   if (rows.some((row) => "unreachable" in row || row.count > 0)) said ??= [];
   mark ??= await begin(); // a full disk has room for it now
-  mark ??= (await tombstones.begun()).get(hashOf(chatId)); // of a call that failed at its end
+  mark ??= (await tombstones.after(0)).begun.get(hashOf(chatId)); // of a call that failed at its end
   // Also if files are left: with its mark open, a new chat of this id would be forgotten at the next start.
   if (mark !== undefined) await tombstones.finish(mark);
   onForgotten(chatId, mark);
@@ -84,52 +136,48 @@ export async function finishForgetting(
 ): Promise<void> {
   const { log } = ports;
   const { logs, tombstones } = log;
-  const forgotten = recreated.length === 0 ? undefined : await tombstones.after(0);
+  const forgotten = await tombstones.after(0);
   for (const chatId of recreated) {
-    const at = forgotten?.at(chatId) ?? Number.NEGATIVE_INFINITY;
+    const at = forgotten.at(chatId) ?? Number.NEGATIVE_INFINITY;
     const state = await log.state(chatId).catch(() => undefined); // reading it reports what is wrong
     if (Date.parse(state?.head?.updated_at ?? "") <= at) await remove(log, chatId);
   }
-  const begun = await tombstones.begun();
+  const { begun } = forgotten;
   const gone = new Map(begun);
   const failed = (error: unknown) => {
     const says = "a forgetting is not finished; tried again at the next start";
     log.ports.logger.warn({ error: errorName(error) }, says);
   };
-  const label = begun.size > 0 ? undefined : "unfinished";
-  for await (const { key, head } of rows(logs, { label })) {
-    const wasBegun = begun.has(hashOf(key));
-    gone.delete(hashOf(key));
-    if (!wasBegun && head["unfinished"] !== true) continue;
-    const finish = async () => {
+  const finish = async (key: string) => {
+    const wasBegun = gone.delete(hashOf(key));
+    const work = async () => {
       if (!(await isLeftOver(log, key, wasBegun))) return true;
       // There was no request to forget one that is only unfinished: it may be created again.
       await (wasBegun ? forget(ports, key) : remove(log, key));
       return true;
     };
     // Another process is working on it, or died and has its lease for a while: this does not wait.
-    if (!(await log.aloneNow(key, finish))) void log.alone(key, finish).catch(failed);
+    if (!(await log.aloneNow(key, work))) void log.alone(key, work).catch(failed);
+  };
+  const label = begun.size > 0 ? undefined : "unfinished";
+  for await (const { key, head } of rows(logs, { label })) {
+    if (gone.has(hashOf(key)) || head["unfinished"] === true) await finish(key);
   }
-  await finishFiles(ports, gone).catch(failed);
+  try {
+    // Files may be left of a chat that has no log.
+    if (gone.size > 0) {
+      for await (const key of log.files.keys()) if (gone.has(hashOf(key))) await finish(key);
+    }
+  } catch (error) {
+    failed(error);
+  }
   // Or a new chat with the id of one of them would be taken for it at the next start.
   for (const mark of gone.values()) await tombstones.finish(mark).catch(failed);
 }
 
-/** Files may be left of a chat that has no log: those of the chats in `gone` are removed. */
-async function finishFiles(ports: Forgetting, gone: Map<string, Mark>): Promise<void> {
-  if (gone.size === 0) return;
-  const { log } = ports;
-  for await (const key of log.files.keys()) {
-    if (!gone.has(hashOf(key))) continue;
-    const finish = async () => (await isLeftOver(log, key, true)) && (await forget(ports, key));
-    // Where another process has the chat, it is not for this one to end its mark.
-    if ((await log.aloneNow(key, finish)) === undefined) gone.delete(hashOf(key));
-  }
-}
-
 /** Another process may have finished it since it was listed. */
 async function isLeftOver(log: ChatLog, chatId: string, wasBegun: boolean): Promise<boolean> {
-  if (wasBegun) return (await log.tombstones.begun()).has(hashOf(chatId));
+  if (wasBegun) return (await log.tombstones.after(0)).begun.has(hashOf(chatId));
   return (await log.state(chatId)).head?.unfinished === true;
 }
 

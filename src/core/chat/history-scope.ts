@@ -1,20 +1,9 @@
-import { invalid } from "../errors.ts";
-import { own } from "../shape.ts";
+import { number, object, optional, required, whole } from "../shape.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
-import type { ChatHead } from "./chat-head.ts";
 import { type Compaction, readCompaction } from "./compaction.ts";
 import { Marks } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { ModelTarget } from "./model-row.ts";
-import { historyBudget, roughTokens } from "./token-budget.ts";
-
-/** Finds the record after which a provider's part of a chat begins: its period, the last clear, its last reset. */
-export function historyStart(
-  { session, clear_seq = 0, provider_start: starts = {} }: ChatHead,
-  provider: string,
-): number {
-  return Math.max(session?.start_seq ?? 0, clear_seq, own(starts, provider) ?? 0);
-}
 
 /** A message in scope. Only those that are `sent` reach a model; the others name turns. */
 export interface ScopedMessage {
@@ -35,8 +24,6 @@ export class ScopeReader {
   readonly #markedAt = new Map<string, number>();
   /** Where records that have a mark were found. */
   readonly #foundAt = new Map<string, number>();
-  /** Rough count of what is sent. */
-  tokens = 0;
   #startSeq: number;
   readonly #unansweredId: string | undefined;
   /** The oldest record read. */
@@ -96,7 +83,6 @@ export class ScopeReader {
     const sent = shown !== undefined && !isUnsaid && !shown.hidden && message.role !== "system";
     if (!sent && message.role !== "user") return;
     this.#newestFirst.push({ message, sent });
-    if (sent) this.tokens += roughTokens(message);
   }
 
   #judge({ upToSeq, afterSeq, asOfSeq }: Compaction): "usable" | "void" | "open" {
@@ -135,13 +121,15 @@ export interface HistoryOptions extends ModelTarget {
   readonly ratio?: number | undefined;
 }
 
-/** @throws ThroughlineError `THROUGHLINE_INVALID`. */
+const seq = optional(whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
+const tokens = optional(number(0, Number.MAX_VALUE));
+
+const bounds = object(
+  { lastMessages: seq, startSeq: seq, viewFromSeq: seq, window: tokens, budgetTokens: tokens },
+  "left out",
+);
+
+/** @throws ThroughlineError `THROUGHLINE_INVALID`: an option that is no whole number or token count. */
 export function checkHistoryOptions(options: HistoryOptions): void {
-  historyBudget(options.window, options.budgetTokens);
-  const { lastMessages, startSeq, viewFromSeq } = options;
-  const whole = { lastMessages, startSeq, viewFromSeq };
-  for (const [name, value] of Object.entries(whole)) {
-    if (value === undefined || Number.isInteger(value)) continue;
-    throw invalid(`${name} must be a whole number`);
-  }
+  required(bounds, options, "history");
 }

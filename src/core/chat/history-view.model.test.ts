@@ -4,9 +4,8 @@ import fc from "fast-check";
 import type { JsonObject } from "../json.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import type { HistoryOptions } from "./history-scope.ts";
-import { type HistoryView, historyView } from "./history-view.ts";
+import { type HistoryView, historyView, readHistory } from "./history-view.ts";
 import { isControl, isMessage, type ModelInput, type StoredMessage } from "./message.ts";
-import { readHistory } from "./read-history.ts";
 
 // Method: logs of every kind of record in any order, also such as no program of ours would write.
 // Each message's text holds a mark of its own, so that what a view shows can be told from the text.

@@ -1,12 +1,13 @@
 import { aFunction, anObject, checkArgument } from "../options.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
-import { summaryText } from "./compaction.ts";
-import { fit, uncovered } from "./history-fit.ts";
+import { attachmentsOf } from "./attachments.ts";
+import { type Compaction, summaryText } from "./compaction.ts";
+import { fit, largeText } from "./history-fit.ts";
 import { checkHistoryOptions, type HistoryOptions, ScopeReader } from "./history-scope.ts";
-import type { Attachment, ModelInput } from "./message.ts";
+import { type Attachment, isMessage, type ModelInput, type StoredMessage } from "./message.ts";
 import { withoutName } from "./person-name.ts";
-import { historyBudget } from "./token-budget.ts";
-import { lastTurns, turnsOf } from "./turns.ts";
+import { historyBudget, messageTokens } from "./token-budget.ts";
+import { lastTurns, type Turn, turnsOf } from "./turns.ts";
 
 export interface HistoryView {
   /** Legal for every provider: user first, roles in turn, each call followed by its result. */
@@ -37,30 +38,103 @@ export function historyView(records: Iterable<StoredRecord>, options: HistoryOpt
   for (const record of [...records].reverse()) {
     if (scope.add(record) === "outside") break;
   }
-  return viewOfScope(scope, options);
+  return viewOf(scope, options);
 }
 
-/** Makes the view of what was read so far. */
-export function viewOfScope(scope: ScopeReader, options: HistoryOptions): HistoryView {
-  const budget = historyBudget(options.window, options.budgetTokens);
+const pageRecords = 200;
+
+/** Where a history is read from: pages from the end of a log. */
+export interface HistorySource {
+  /** As `LogStore.page`. */
+  page(
+    key: string,
+    options: {
+      readonly before?: number | undefined;
+      readonly limit: number;
+      readonly isShared?: boolean;
+    },
+  ): Promise<readonly StoredRecord[]>;
+}
+
+/**
+ * Reads a chat's log from its end, page by page, until its view is the view of the whole log: to the start of the
+ * scope, until a summary covers the rest, or until the oldest turns that were read do not fit any more.
+ *
+ * One difference is left, to keep reading bounded: a compaction record that lies further back than
+ * that is not found, and the view is without its summary.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, and what the store rejects with.
+ */
+export async function readHistory(
+  log: HistorySource,
+  key: string,
+  options: HistoryOptions,
+): Promise<HistoryView> {
+  checkHistoryOptions(options);
+  const scope = new ScopeReader(options);
+  const room = roomOf(options);
+  const large = largeText(room.budget);
+  let tokens = 0;
+  for (let before: number | undefined; before !== 1; ) {
+    const page = await log.page(key, { before, limit: pageRecords, isShared: true });
+    if (!page.toReversed().every((record) => scope.add(record) !== "outside")) break;
+    before = page[0]?.seq ?? 1;
+    for (const record of page) if (isMessage(record)) tokens += Math.min(large, roughly(record));
+    const compaction = scope.compaction();
+    if (compaction === "open") continue;
+    if (compaction !== undefined) {
+      // With the turn in which the summary ends, all that it does not cover was read.
+      const isCovered = ({ role, seq }: StoredRecord) =>
+        role === "user" && seq <= compaction.upToSeq;
+      if (scope.messages().some(({ message, sent }) => sent && isCovered(message))) break;
+    } else if (tokens * room.ratio > room.budget) {
+      // The first turn may have been read in part.
+      const [, ...turns] = turnsOf(scope.messages(), options);
+      if (fit(turns, undefined, { ...room, viewFromSeq: 0 }).fromSeq > (turns[0]?.seq ?? 0)) break;
+    }
+  }
+  return viewOf(scope, options);
+}
+
+/** Estimates a stored message before it is known what of it the model gets. */
+function roughly(message: StoredMessage): number {
+  const { content, tool_calls: toolCalls, provider_data: providerData } = message;
+  return messageTokens({ content, toolCalls, providerData, files: attachmentsOf(message) });
+}
+
+function roomOf({ window, budgetTokens, ratio = 1 }: HistoryOptions) {
+  return { budget: historyBudget(window, budgetTokens), ratio };
+}
+
+function viewOf(scope: ScopeReader, options: HistoryOptions): HistoryView {
   const found = scope.compaction();
   const compaction = found === "open" ? undefined : found;
-  const all = turnsOf(scope.messages(), options, compaction?.upToSeq);
-  const sendable = uncovered(all, compaction);
-  const count = options.lastMessages ?? Number.POSITIVE_INFINITY;
-  const limited = lastTurns(sendable, count, compaction?.upToSeq);
-  if (limited.length === 0) {
-    const fromSeq = Math.max(options.viewFromSeq ?? 0, scope.startSeq + 1);
-    return { messages: [], fromSeq, tokens: 0 };
+  const { lastMessages, viewFromSeq = 0 } = options;
+  const all = uncovered(turnsOf(scope.messages(), options, compaction?.upToSeq), compaction);
+  const turns = lastTurns(all, lastMessages, compaction?.upToSeq);
+  if (turns.length === 0) {
+    return { messages: [], fromSeq: Math.max(viewFromSeq, scope.startSeq + 1), tokens: 0 };
   }
-  const head =
-    compaction && ({ role: "user", content: summaryText(compaction) } satisfies ModelInput);
-  const { ratio = 1, viewFromSeq = 0 } = options;
-  const chosen = fit(limited, head, { budget, ratio, viewFromSeq });
-  const { fromSeq, tokens } = chosen;
-  const before = chosen.head === undefined ? [] : [chosen.head];
-  const rows = chosen.turns.flatMap((turn) => turn.rows);
-  return { messages: merged([...before, ...rows.flatMap((row) => row.messages)]), fromSeq, tokens };
+  const head: ModelInput[] = compaction ? [{ role: "user", content: summaryText(compaction) }] : [];
+  const chosen = fit(turns, head[0], { ...roomOf(options), viewFromSeq });
+  const rows = chosen.turns.flatMap((turn) => turn.rows.flatMap(({ messages }) => messages));
+  const { hasHead, fromSeq, tokens } = chosen;
+  return { messages: merged(hasHead ? [...head, ...rows] : rows), fromSeq, tokens };
+}
+
+/**
+ * Leaves out the turns that a summary stands for. One that it covers in part stays whole, and the newest
+ * turn stays whatever it covers.
+ */
+function uncovered(turns: readonly Turn[], compaction: Compaction | undefined): readonly Turn[] {
+  if (compaction === undefined) return turns;
+  const { upToSeq } = compaction;
+  return turns.filter(({ rows }, index) => {
+    const next = turns[index + 1];
+    return (
+      next === undefined || rows.some(({ message: { seq } }) => seq > upToSeq && seq < next.seq)
+    );
+  });
 }
 
 /** Joins what follows each other from one side, where nothing but text would be joined. */

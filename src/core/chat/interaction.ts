@@ -1,6 +1,6 @@
 import { checked, object, required, type Shape, text, word } from "../shape.ts";
 
-const outcomes = ["answered", "interrupted", "failed"] as const;
+export const outcomes = ["answered", "interrupted", "failed"] as const;
 /** How a turn ended. `interrupted`: stopped or talked over, the response is what came before. */
 export type Outcome = (typeof outcomes)[number];
 

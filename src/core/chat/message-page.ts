@@ -1,6 +1,6 @@
-import { isThroughlineError } from "../errors.ts";
 import { isErased } from "../storage/batch.ts";
 import { type LogStore, logLimits, type StoredRecord } from "../storage/log-store.ts";
+import type { ChatLog } from "./chat-log.ts";
 import { isControlId } from "./control-ids.ts";
 import { Marks } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
@@ -63,27 +63,14 @@ function erasedMark(record: StoredRecord): StoredMessage | undefined {
   return { id, seq, role: "system", timestamp: "", content: "", redacted: true };
 }
 
-/** Gives pages of messages, as `Chats` does. */
-interface Pages {
-  messages(
-    chatId: string,
-    options: { readonly limit: number; readonly before: number | undefined },
-  ): Promise<MessagePage>;
-}
-
 /** Every message of a chat as people see it, oldest first, all in memory; none where there is no chat. */
-export async function allMessages(chats: Pages, chatId: string): Promise<readonly StoredMessage[]> {
-  const pages: (readonly StoredMessage[])[] = [];
-  let before: number | undefined;
-  try {
-    do {
-      const page = await chats.messages(chatId, { limit: 1_000, before });
-      pages.unshift(page.messages);
-      before = page.before;
-    } while (before !== undefined);
-  } catch (error) {
-    if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
-    return []; // or it was forgotten while it was read
+export async function allMessages(log: ChatLog, chatId: string): Promise<readonly StoredMessage[]> {
+  const { clear_seq: after = 0 } = (await log.state(chatId)).head ?? {};
+  const marks = await Marks.in(log.logs.read(chatId, { after }));
+  const messages: StoredMessage[] = [];
+  for await (const record of log.logs.read(chatId, { after })) {
+    const shown = isMessage(record) ? marks.shown(record) : erasedMark(record);
+    if (shown !== undefined) messages.push(shown);
   }
-  return pages.flat();
+  return messages;
 }

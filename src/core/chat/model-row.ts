@@ -15,7 +15,8 @@ export interface ModelTarget {
 
 /** One user or assistant message as a model gets it, and the results of its calls behind it. */
 export interface ModelRow {
-  readonly seq: number;
+  /** As it is stored. */
+  readonly message: StoredMessage;
   readonly messages: readonly ModelInput[];
   /** Of these messages, estimated. */
   readonly tokens: number;
@@ -56,8 +57,8 @@ function freshRow(
   calls: readonly PairedCall[],
   target: ModelTarget,
 ): ModelRow | undefined {
-  const { seq, role, provider_data: data } = message;
-  if (role === "user") return rowOf(seq, [userInput(message, target.handsFilesOver === true)]);
+  const { role, provider_data: data } = message;
+  if (role === "user") return rowOf(message, [userInput(message, target.handsFilesOver === true)]);
   const content = textOf(message);
   if (calls.length === 0 && content === "") return undefined;
   const pairs = calls.length === 0 ? [] : modelPairs(message, calls, target);
@@ -68,7 +69,7 @@ function freshRow(
   const keeps = isJsonObject(data) && sameMaker(data, target);
   // What is read is shared, and a model's own client may change what it is given.
   const first = keeps ? { ...lead, providerData: structuredClone(data) } : lead;
-  return rowOf(seq, [first, ...pairs.map(({ result }) => result)]);
+  return rowOf(message, [first, ...pairs.map(({ result }) => result)]);
 }
 
 /** Makes a user message for a model that gets its files, too, or notes in their place. */
@@ -148,36 +149,18 @@ export function legalName(name: string): string {
   return name.replace(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64);
 }
 
-export function rowOf(seq: number, messages: readonly ModelInput[]): ModelRow {
+export function rowOf(message: StoredMessage, messages: readonly ModelInput[]): ModelRow {
   let tokens = 0;
-  for (const message of messages) tokens += messageTokens(message);
-  return { seq, messages, tokens };
+  for (const each of messages) tokens += messageTokens(each);
+  return { message, messages, tokens };
 }
 
-/** Where a name stops being the family: a tag, or a date or `latest` that ends a part of the name. */
-const release = /[:@]|-(?:\d{4}|\d{6}|\d{8}|latest)(?=$|[-:@])/;
-
-/**
- * The model without its release: the id up to the first `:` or `@`, or the first part that is a date
- * (`-0613`, `-250115`, `-20250514`, `-2024-08-06`) or `-latest`; in lower case. Artefacts of a family
- * pass between its releases. A name that follows no such pattern is a family of its own: artefacts
- * are then rather left out than sent to a model that refuses them.
- */
-export function modelFamily(model: string): string {
-  const end = model.search(release);
-  return (end < 0 ? model : model.slice(0, end)).toLowerCase();
-}
-
-/** Whether two models may exchange reasoning items, signatures and call ids. */
+/** Whether two models may exchange reasoning items, signatures and call ids: they are the same. */
 function sameMaker(
   a: { readonly provider?: unknown; readonly model?: unknown },
   b: { readonly provider: string; readonly model: string },
 ): boolean {
-  return (
-    a.provider === b.provider &&
-    typeof a.model === "string" &&
-    modelFamily(a.model) === modelFamily(b.model)
-  );
+  return a.provider === b.provider && a.model === b.model;
 }
 
 const nameLength = 80;

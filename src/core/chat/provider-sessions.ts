@@ -2,12 +2,13 @@ import { ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { anObject, checkArgument } from "../options.ts";
 import { sameRecord } from "../storage/batch.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
+import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
 import { chatZone } from "./chat-metadata.ts";
+import { readCompaction } from "./compaction.ts";
 import { controlId } from "./control-ids.ts";
 import { type FreshnessRules, judge, type Reason } from "./freshness.ts";
-import { isControl } from "./message.ts";
+import { isControl, isMessage } from "./message.ts";
 import {
   bucketOf,
   humanActed,
@@ -21,7 +22,6 @@ import {
   syncTarget,
 } from "./period.ts";
 import type { Transaction } from "./transaction.ts";
-import { seqBeforeUnanswered } from "./unanswered-words.ts";
 import { applyUsage, type UsageDelta } from "./usage.ts";
 
 /** The period of a chat, in the seed's schema. The flat fields are the active provider's. */
@@ -132,22 +132,18 @@ export class ProviderSessions {
     if (before === null) this.#open(transaction, { provider, model });
     else {
       const records = transaction.records.length;
+      const part = ends === "provider" ? provider : undefined;
       const startSeq =
         ends === "nothing" ? undefined : await seqBeforeUnanswered(this.#log.logs, transaction);
       transaction.set({ session: state });
-      if (ends === "period") {
-        this.#rollOver(transaction, before, { event: "rolled_over", reason }, startSeq);
-      } else if (ends === "provider")
-        this.#endProvider(transaction, { provider, reason }, startSeq);
+      if (ends !== "nothing") this.#end(transaction, part, { reason, before, startSeq });
       const isChosen = target.provider !== undefined || target.model !== undefined;
       const insteadOf = "insteadOf" in target ? target.insteadOf : undefined;
       const preferred = isChosen ? insteadOf : before.preferred;
       const next = syncTarget(transaction.head.session ?? before, { provider, model }, preferred);
       transaction.set({ session: next });
       // A choice of model or a corrected clock is a record too: it survives a restart.
-      if (next !== before && transaction.records.length === records) {
-        transaction.control("session", { event: "target", provider, model });
-      }
+      if (next !== before && transaction.records.length === records) targetRecord(transaction);
     }
     const period = transaction.head.session as Period;
     return {
@@ -176,7 +172,7 @@ export class ProviderSessions {
       const before = transaction.head.session;
       if (before === null) return this.#open(transaction, target, true);
       transaction.set({ session: syncTarget(before, target) });
-      return this.#rollOver(transaction, before, { event: "reset", reason: "reset" });
+      return this.#end(transaction, undefined, { reason: "reset", before });
     });
     this.#publishEnd(chatId, "period");
     return periodView(chatId, period);
@@ -202,8 +198,8 @@ export class ProviderSessions {
         throw notFound(chatId, transaction.isNewChat ? "chat" : "provider session");
       }
       if (known === null) this.#open(transaction, model === undefined ? {} : { provider, model });
-      const reset = this.#endProvider(transaction, { provider, reason: "reset" });
-      const acted = humanActed(reset, transaction.now);
+      const ended = this.#end(transaction, provider, { reason: "reset" });
+      const acted = humanActed(ended, transaction.now);
       const session = model === undefined ? acted : syncTarget(acted, { provider, model });
       transaction.set({ session });
       return session;
@@ -258,9 +254,8 @@ export class ProviderSessions {
       if (before === null) return this.#open(transaction, target);
       const next = syncTarget(before, target);
       if (next === before) return before;
-      const { provider, model } = next;
-      transaction.control("session", { event: "target", provider, model });
       transaction.set({ session: next });
+      targetRecord(transaction);
       return next;
     });
     return periodView(chatId, period);
@@ -310,45 +305,48 @@ export class ProviderSessions {
     return session;
   }
 
-  /** @param before the period as it last was. */
-  #rollOver(
+  /**
+   * Ends the part of a provider, or the period of a chat if none is named.
+   *
+   * @param ended `before`: the period as it last was. `startSeq`: the record after which the next one begins.
+   */
+  #end(
     transaction: Transaction,
-    before: Period,
-    event: { readonly event: string; readonly reason: string },
-    startSeq?: number,
+    part: string | undefined,
+    ended: { reason: Reason | "reset"; before?: Period; startSeq?: number | undefined },
   ): Period {
-    const { provider, model } = transaction.head.session ?? before;
-    const generation = before.generation + 1;
-    const previous = before as JsonObject;
-    const fields = { ...event, generation, provider, model, previous };
-    const seq = transaction.control("session", fields);
-    endPeriod(transaction, startSeq ?? seq);
+    const { session, view_from, reported, provider_start } = transaction.head;
+    const { reason, before = session as Period } = ended;
+    if (part === undefined) {
+      const { provider, model } = session ?? before;
+      const event = reason === "reset" ? "reset" : "rolled_over";
+      const about = { event, reason, generation: before.generation + 1, provider, model };
+      const seq = transaction.control("session", { ...about, previous: before as JsonObject });
+      endPeriod(transaction, ended.startSeq ?? seq);
+    } else {
+      const about = { event: "provider_reset", provider: part, reason };
+      const previous = bucketOf(before, part) as JsonObject;
+      const seq = transaction.control("session", { ...about, previous });
+      transaction.set({
+        session: resetProvider(session ?? before, part),
+        view_from: without(view_from, part),
+        reported: without(reported, part),
+        provider_start: { ...provider_start, [part]: ended.startSeq ?? seq },
+      });
+    }
     return transaction.head.session as Period;
-  }
-
-  #endProvider(
-    transaction: Transaction,
-    why: { readonly provider: string; readonly reason: string },
-    startSeq?: number,
-  ): Period {
-    const { session: before, view_from, reported, provider_start } = transaction.head;
-    const { provider } = why;
-    const previous = bucketOf(before as Period, provider) as JsonObject;
-    const seq = transaction.control("session", { event: "provider_reset", ...why, previous });
-    const session = resetProvider(before as Period, provider);
-    transaction.set({
-      session,
-      view_from: without(view_from, provider),
-      reported: without(reported, provider),
-      provider_start: { ...provider_start, [provider]: startSeq ?? seq },
-    });
-    return session;
   }
 }
 
 function without<T>(of: Readonly<Record<string, T>> = {}, name: string) {
   const { [name]: _, ...others } = of;
   return others;
+}
+
+/** Records what the next turn runs on. */
+function targetRecord(transaction: Transaction): void {
+  const { provider, model } = transaction.head.session as Period;
+  transaction.control("session", { event: "target", provider, model });
 }
 
 /** Begins the next period of a chat, if it has one, after this record, with all that a head says of the last one. */
@@ -395,4 +393,38 @@ function wasCounted(record: StoredRecord, delta: UsageDelta): boolean {
 
 function hasBucket(state: Period | null, provider: string): boolean {
   return state !== null && Object.hasOwn(openBuckets(state), provider);
+}
+
+/** At most so many records before the end of a chat are looked at. */
+const unansweredRecords = 50;
+
+/**
+ * Where a period that begins by itself starts: before what the companion said on its own after the
+ * last turn. The person's next message answers that, so the model must see it.
+ *
+ * @returns the number of the record before; `undefined`: the companion said nothing on its own.
+ */
+async function seqBeforeUnanswered(
+  logs: Pick<LogStore, "page">,
+  { chatId, head }: Transaction,
+): Promise<number | undefined> {
+  const { session: period, clear_seq: clearSeq = 0, provider_start: starts = {} } = head;
+  const from = Math.max(period?.start_seq ?? 0, clearSeq, ...Object.values(starts));
+  const page = await logs.page(chatId, { limit: unansweredRecords, isShared: true });
+  const unanswered: number[] = [];
+  for (const record of page.toReversed()) {
+    if (record.seq <= from) break;
+    // A summary that does not say where it begins may tell of what is older.
+    if (isControl(record, "compaction") && readCompaction(record)?.afterSeq === undefined) break;
+    if (!isMessage(record)) continue;
+    const { role, turn, seq } = record;
+    if (role !== "assistant" || turn !== undefined) {
+      // Without the name of a turn, as in an import, the first words after a message are its answer.
+      if (turn === undefined) unanswered.pop();
+      break;
+    }
+    unanswered.push(seq);
+  }
+  const first = unanswered.at(-1);
+  return first === undefined ? undefined : first - 1;
 }

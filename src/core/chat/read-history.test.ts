@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredRecord } from "../storage/log-store.ts";
-import { type ChatHead, readHead } from "./chat-head.ts";
-import { historyStart } from "./history-scope.ts";
-import { readHistory } from "./read-history.ts";
+import { type ChatHead, readHead, startFor } from "./chat-head.ts";
+import { readHistory } from "./history-view.ts";
 
 const target = { provider: "openai", model: "gpt-5" };
 const record = (seq: number): StoredRecord => {
@@ -44,6 +43,6 @@ const starts = [
 ];
 for (const { says, head, start } of starts) {
   test(`a provider's part of a chat begins ${says}`, () => {
-    assert.equal(historyStart({ ...readHead({}), ...head } as ChatHead, "openai"), start);
+    assert.equal(startFor({ ...readHead({}), ...head } as ChatHead, "openai"), start);
   });
 }

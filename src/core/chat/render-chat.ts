@@ -1,4 +1,4 @@
-import { wholeFile } from "./attached.ts";
+import { wholeFile } from "./attachments.ts";
 import { chatZone } from "./chat-metadata.ts";
 import type { Chats } from "./chats.ts";
 import { Marks } from "./marks.ts";

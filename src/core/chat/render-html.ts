@@ -85,27 +85,20 @@ async function* filesHtml(
   for (const { label, file } of files) {
     const bytes = file && (await readFile?.(file.sha256));
     const name = `<bdi>${escaped(label)}</bdi>`;
-    if (file === undefined || bytes === undefined) yield `<p>File ${name}</p>\n`;
-    else if (kindOf(file) === "picture") {
-      yield `<figure>\n<img alt="${escaped(printableLine(file.name))}" src="data:${file.type};base64,`;
-      yield* base64(bytes);
-      yield `">\n<figcaption>${name}</figcaption>\n</figure>\n`;
+    if (file === undefined || bytes === undefined) {
+      yield `<p>File ${name}</p>\n`;
+      continue;
+    }
+    const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64");
+    const shown = escaped(printableLine(file.name));
+    if (kindOf(file) === "picture") {
+      const src = `data:${file.type};base64,${data}`;
+      yield `<figure>\n<img alt="${shown}" src="${src}">\n<figcaption>${name}</figcaption>\n</figure>\n`;
     } else {
       // Of no type that a browser would show.
-      const download = `download="${escaped(printableLine(file.name))}"`;
-      yield `<p>File <a ${download} href="data:application/octet-stream;base64,`;
-      yield* base64(bytes);
-      yield `">${name}</a></p>\n`;
+      const href = `data:application/octet-stream;base64,${data}`;
+      yield `<p>File <a download="${shown}" href="${href}">${name}</a></p>\n`;
     }
-  }
-}
-
-/** A multiple of 3 bytes, so that the pieces fit together. */
-const pieceBytes = 48 * 1024;
-
-function* base64(bytes: Uint8Array): Generator<string> {
-  for (let at = 0; at < bytes.length; at += pieceBytes) {
-    yield Buffer.from(bytes.subarray(at, at + pieceBytes)).toString("base64");
   }
 }
 

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject } from "../json.ts";
 import { isErased } from "../storage/batch.ts";
 import type { FileStore } from "../storage/file-store.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
-import { attachedIn, wholeFile } from "./attached.ts";
+import { attachedIn, wholeFile } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { foreignObject, isMessage, type StoredMessage } from "./message.ts";
 import { printableJson } from "./printable.ts";

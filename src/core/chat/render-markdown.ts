@@ -76,11 +76,9 @@ function folded(summary: string, markdown: string): string {
 
 /** A block whose fence is longer than any run of its character in the text. */
 function codeBlock(text: string): string {
-  const ticks = longestRun(text, /`+/g);
-  const tildes = longestRun(text, /~+/g);
-  // The other character where somebody wrote a long fence: the block stays readable.
-  const fence =
-    ticks <= tildes ? "`".repeat(Math.max(3, ticks + 1)) : "~".repeat(Math.max(3, tildes + 1));
+  const runs = text.match(/`+/g) ?? [];
+  const longest = runs.reduce((most, { length }) => Math.max(most, length), 2);
+  const fence = "`".repeat(longest + 1);
   return `${fence}text\n${text}\n${fence}\n`;
 }
 
@@ -92,8 +90,4 @@ function span(line: string): string {
 /** One line as text that means nothing in Markdown. */
 function escaped(line: string): string {
   return line.replace(/[\\`*_[\]<&#~$]/g, "\\$&");
-}
-
-function longestRun(text: string, run: RegExp): number {
-  return text.match(run)?.reduce((longest, { length }) => Math.max(longest, length), 0) ?? 0;
 }

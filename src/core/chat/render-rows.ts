@@ -11,6 +11,7 @@ import {
   type StoredMessage,
 } from "./message.ts";
 import { printable, printableLine } from "./printable.ts";
+import { instantOf, stampOf } from "./stamp.ts";
 
 /** Records oldest first; read once, one at a time. */
 export type Records = Iterable<StoredRecord> | AsyncIterable<StoredRecord>;
@@ -147,21 +148,17 @@ interface LocalTime {
   readonly at: string;
 }
 
-/** As it is stored. What is no instant has no time: `Date.parse` makes one of almost anything. */
-const instant = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
-
 function localClock(zone: string): (timestamp: unknown) => LocalTime | undefined {
   const format = formatOf(zone);
   return (timestamp) => {
-    if (typeof timestamp !== "string" || !instant.test(timestamp)) return undefined;
-    const at = Date.parse(timestamp);
-    if (Number.isNaN(at)) return undefined;
+    const at = instantOf(timestamp);
+    if (at === undefined) return undefined;
     const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
     const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? "";
     return {
       day: `${part("weekday")}, ${part("day")} ${part("month")} ${part("year")}`,
       time: `${part("hour")}:${part("minute")}:${part("second")}`,
-      at: new Date(at).toISOString(),
+      at: stampOf(at),
     };
   };
 }

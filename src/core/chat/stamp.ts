@@ -4,7 +4,8 @@ import { offsetMinutes } from "./reset-day.ts";
 
 /** The instants that a stamp can hold: the years 0000 to 9999. */
 const first = -62_167_219_200_000;
-const last = 253_402_300_799_999;
+/** The last instant that a stamp can hold. */
+export const latestInstant = 253_402_300_799_999;
 
 const date = String.raw`(\d{4}-\d\d-\d\d)`;
 const time = String.raw`(\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?`;
@@ -13,7 +14,7 @@ const dateTime = new RegExp(`^${date}[T ]${time}${zone}$`, "i");
 
 /** Whether milliseconds since 1970 can be stamped: a number, and of a year that a stamp can hold. */
 export function isInstant(at: number): boolean {
-  return at >= first && at <= last;
+  return at >= first && at <= latestInstant;
 }
 
 /**

@@ -1,6 +1,5 @@
-import { invalid } from "../errors.ts";
-import { attachmentsOf, tokensOf } from "./attachments.ts";
-import type { ModelInput, StoredMessage } from "./message.ts";
+import { tokensOf } from "./attachments.ts";
+import type { Attachment } from "./message.ts";
 
 /** What of a model's window the history may fill, in tokens. */
 const historyBudgets = {
@@ -15,24 +14,15 @@ const historyBudgets = {
 /**
  * The tokens that a history may take: `budgetTokens` where given, else (window - 4,096) * 0.75, of a
  * window below 8,192 window * 0.375, and 24,000 where it is unknown.
- *
- * @throws ThroughlineError `THROUGHLINE_INVALID`: a window or budget that is no number of tokens.
  */
 export function historyBudget(
   window: number | undefined,
   budgetTokens: number | undefined,
 ): number {
-  checkTokens(window, "window");
-  checkTokens(budgetTokens, "budgetTokens");
   if (budgetTokens !== undefined) return budgetTokens;
   if (window === undefined) return historyBudgets.unknownWindowTokens;
   const { answerTokens, share } = historyBudgets;
   return Math.floor((window - Math.min(answerTokens, window / 2)) * share);
-}
-
-function checkTokens(tokens: number | undefined, name: string): void {
-  if (tokens === undefined || (Number.isFinite(tokens) && tokens >= 0)) return;
-  throw invalid(`${name} must be a number of tokens, 0 or more`);
 }
 
 /** Estimates one message of so many bytes of UTF-8: a token for each 3 bytes, and at least 4. */
@@ -40,32 +30,20 @@ export function estimateTokens(bytes: number): number {
   return Math.max(4, Math.ceil(bytes / 3) + 4);
 }
 
-/** Estimates a stored message before it is known what of it a model gets. */
-export function roughTokens(message: StoredMessage): number {
-  const { content, tool_calls, provider_data, attachments } = message;
-  let tokens = estimateTokens(Buffer.byteLength(content));
-  for (const more of [tool_calls, provider_data]) {
-    if (more !== undefined) tokens += Math.ceil(JSON.stringify(more).length / 3);
-  }
-  if (attachments === undefined) return tokens;
-  return attachmentsOf(message).reduce((sum, file) => sum + tokensOf(file), tokens);
+/** What of a message takes tokens. Files go beside its text. */
+interface Counted {
+  readonly content: string;
+  readonly toolCalls?: unknown;
+  readonly providerData?: unknown;
+  readonly files?: readonly Attachment[] | undefined;
 }
 
-/** Estimates a message, with the files that go beside its text. */
-export function messageTokens(message: ModelInput): number {
-  let bytes = Buffer.byteLength(message.content);
-  let ofFiles = 0;
-  if (message.role === "tool") bytes += message.toolCallId.length + message.toolName.length;
-  else if (message.role === "user") {
-    for (const file of message.files ?? []) ofFiles += 30 + tokensOf(file);
-  } else {
-    const { toolCalls = [], providerData } = message;
-    for (const { id, function: called } of toolCalls) {
-      bytes += id.length + called.name.length + Buffer.byteLength(called.arguments);
-    }
-    if (providerData !== undefined) bytes += Buffer.byteLength(JSON.stringify(providerData));
-  }
-  return estimateTokens(bytes) + ofFiles;
+/** Estimates a message as a model gets it. */
+export function messageTokens({ content, toolCalls, providerData, files = [] }: Counted): number {
+  let bytes = Buffer.byteLength(content);
+  if (toolCalls !== undefined) bytes += Buffer.byteLength(JSON.stringify(toolCalls));
+  if (providerData !== undefined) bytes += Buffer.byteLength(JSON.stringify(providerData));
+  return files.reduce((sum, file) => sum + 30 + tokensOf(file), estimateTokens(bytes));
 }
 
 /**

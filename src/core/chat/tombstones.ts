@@ -1,6 +1,7 @@
 import { isThroughlineError } from "../errors.ts";
 import { sha256 } from "../sha256.ts";
 import type { LogStore } from "../storage/log-store.ts";
+import { instantOf, latestInstant } from "./stamp.ts";
 
 /** The mark of one forgetting that has begun. */
 export interface Mark {
@@ -13,6 +14,8 @@ export interface Mark {
 export interface ForgottenChats {
   /** When this chat was last forgotten, in milliseconds since 1970. `undefined`: it was not. */
   at(chatId: string): number | undefined;
+  /** The marks of those whose forgetting has begun and not ended, by the hash of the chat. */
+  readonly begun: ReadonlyMap<string, Mark>;
   readonly isEmpty: boolean;
   /** Where the log ends. */
   readonly end: number;
@@ -90,52 +93,32 @@ export class Tombstones {
     await this.#logs.append(key, [{ ...mark, id: `${mark.id}-done`, state: "done" }]);
   }
 
-  /** Of the chats whose forgetting has begun and not ended, by hash. */
-  async begun(): Promise<ReadonlyMap<string, Mark>> {
-    const begun = new Map<string, Mark>();
-    for await (const { id, hash, at, state } of this.#logs.read(key)) {
-      const mark = { id, hash: String(hash), at: String(at) };
-      if (state === "begun") begun.set(mark.hash, mark);
-      else begun.delete(mark.hash);
-    }
-    return begun;
-  }
-
   /**
-   * Which chats were forgotten after a place in the log, those that are being forgotten among them.
+   * Reads which chats were forgotten after a place in the log, those that are being forgotten among them.
    *
    * @param known ids of marks that do not count.
    */
   async after(place: number, known: ReadonlySet<string> = new Set()): Promise<ForgottenChats> {
     const times = new Map<string, number>();
+    const begun = new Map<string, Mark>();
     let end = place;
-    for await (const { id, seq, hash, at } of this.#logs.read(key, { after: place })) {
+    for await (const { id, seq, hash, at, state } of this.#logs.read(key, { after: place })) {
       end = seq;
       if (known.has(id.replace(doneSuffix, ""))) continue;
-      const time = Date.parse(String(at));
-      const before = times.get(String(hash)) ?? Number.NEGATIVE_INFINITY;
+      const mark = { id, hash: String(hash), at: String(at) };
+      if (state === "begun") begun.set(mark.hash, mark);
+      else begun.delete(mark.hash);
       // A mark without a readable time counts for everything that is kept.
-      times.set(
-        String(hash),
-        Number.isNaN(time) ? Number.POSITIVE_INFINITY : Math.max(before, time),
-      );
+      const time = instantOf(at) ?? latestInstant;
+      times.set(mark.hash, Math.max(times.get(mark.hash) ?? Number.NEGATIVE_INFINITY, time));
     }
-    return { at: (chatId) => times.get(hashOf(chatId)), isEmpty: times.size === 0, end };
+    const timeOf = (chatId: string) => times.get(hashOf(chatId));
+    return { at: timeOf, begun, isEmpty: times.size === 0, end };
   }
 
   /** Where the marks end. */
   async end(): Promise<number> {
     return (await this.#logs.tail(key, 0))?.seq ?? 0;
-  }
-
-  /** When this chat was last forgotten, ISO 8601. */
-  async forgottenAt(chatId: string): Promise<string | undefined> {
-    const hash = hashOf(chatId);
-    let at: string | undefined;
-    for await (const mark of this.#logs.read(key)) {
-      if (mark["hash"] === hash) at = String(mark["at"]);
-    }
-    return at;
   }
 }
 

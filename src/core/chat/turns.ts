@@ -8,15 +8,11 @@ export interface Turn {
   /** Of its user message, which is the first row. */
   readonly seq: number;
   readonly rows: readonly ModelRow[];
-  /** Of its rows, those that name no turn, without tool calls. */
-  readonly unnamed: readonly ModelRow[];
-  /** Whether one of its rows names this turn. */
-  readonly isNamed: boolean;
 }
 
-type OpenTurn = { -readonly [name in keyof Turn]: Turn[name] };
-
-const none: readonly ModelRow[] = [];
+interface OpenTurn extends Turn {
+  readonly rows: ModelRow[];
+}
 
 /**
  * The turns of a scope, oldest first, each as legal for the model as one message list can be.
@@ -45,7 +41,7 @@ export function turnsOf(
       if (row !== undefined) {
         const first =
           turns.length === 0 && saidFirst.length > 0 ? withOpening(row, saidFirst) : row;
-        turns.push({ seq: message.seq, rows: [first], unnamed: none, isNamed: false });
+        turns.push({ seq: message.seq, rows: [first] });
       }
       // A hidden user message opens no turn: its answer is said in the turn that was under way. And
       // one that came into a running turn takes the rest of that turn along.
@@ -55,26 +51,17 @@ export function turnsOf(
     } else if (row !== undefined) {
       const isNamed = typeof message.turn === "string";
       const turn = isNamed ? named.get(message.turn) : turns.at(-1);
-      if (turn !== undefined) addRow(turn, row, isNamed);
-      else if (isFirst && !isNamed && row.seq > summarySeq) saidFirst.push(row);
+      if (turn !== undefined) turn.rows.push(row);
+      else if (isFirst && !isNamed && message.seq > summarySeq) saidFirst.push(row);
     }
   }
   return turns;
 }
 
-function addRow(turn: OpenTurn, row: ModelRow, isNamed: boolean): void {
-  turn.rows = [...turn.rows, row];
-  if (isNamed) turn.isNamed = true;
-  else if (row.messages.length === 1) turn.unnamed = [...turn.unnamed, row];
-}
-
-function messageCount(turn: Turn): number {
-  return turn.rows.reduce((count, { messages }) => count + messages.length, 0);
-}
-
-export function turnTokens(turn: Turn): number {
+/** Counts the estimated tokens of turns. */
+export function turnTokens(turns: readonly Turn[]): number {
   let sum = 0;
-  for (const { tokens } of turn.rows) sum += tokens;
+  for (const { rows } of turns) for (const { tokens } of rows) sum += tokens;
   return sum;
 }
 
@@ -85,27 +72,31 @@ export function turnTokens(turn: Turn): number {
  *
  * @param summarySeq a summary stands for everything up to here.
  */
-export function lastTurns(turns: readonly Turn[], count: number, summarySeq = 0): readonly Turn[] {
+export function lastTurns(
+  turns: readonly Turn[],
+  count = Number.POSITIVE_INFINITY,
+  summarySeq = 0,
+): readonly Turn[] {
   if (count <= 0) return [];
-  if (count === Number.POSITIVE_INFINITY) return turns;
   let from = turns.length;
   for (let left = count; from > 0; from--) {
-    const turn = turns[from - 1];
-    left -= turn === undefined ? 0 : messageCount(turn);
+    for (const { messages } of turns[from - 1]?.rows ?? []) left -= messages.length;
     if (left < 0 && from < turns.length) break;
   }
   const before = turns[from - 1];
   if (before === undefined) return turns;
   const [first, ...others] = turns.slice(from);
   if (first === undefined) return [];
-  const said = saidAlone(before).filter(({ seq }) => seq > summarySeq);
+  const said = saidAlone(before).filter(({ message }) => message.seq > summarySeq);
   const rows = first.rows.map((row, index) => (index === 0 ? withOpening(row, said) : row));
   return [{ ...first, rows }, ...others];
 }
 
 /** Where no row names the turn, as in an import, the first words are the answer. */
-function saidAlone({ unnamed, isNamed }: Turn): readonly ModelRow[] {
-  return isNamed ? unnamed : unnamed.slice(1);
+function saidAlone({ rows: [, ...rows] }: Turn): readonly ModelRow[] {
+  const unnamed = rows.filter(({ message }) => message.turn === undefined);
+  const said = unnamed.filter(({ messages }) => messages.length === 1);
+  return unnamed.length < rows.length ? said : said.slice(1);
 }
 
 /** In UTF-16 code units. Like a person's own message, an opening is never dropped to save tokens. */
@@ -115,31 +106,18 @@ const openingChars = 4_000;
  * The first message of a person, with what the companion said before it. Many providers refuse a
  * history that begins with an assistant message, so its words stand in the user message, as a record.
  *
- * @param said oldest first. The newest is in, and as many before it as fit.
+ * @param said oldest first. Of what is longer the end is in.
  */
 function withOpening(first: ModelRow, said: readonly ModelRow[]): ModelRow {
   const texts = said.map(({ messages: [each] }) => each?.content ?? "");
-  const text = newestWithin(texts.filter((each) => each !== ""));
-  const [message] = first.messages;
-  if (text === "" || message === undefined) return first;
+  const whole = texts.filter((each) => each !== "").join("\n\n");
+  const text = whole.length > openingChars ? `…${whole.slice(1 - openingChars)}` : whole;
+  const [own] = first.messages;
+  if (text === "" || own === undefined) return first;
   const says = (mark: string) => [
     `Before the person wrote, you said what follows between two lines "${mark}".`,
     "It is a record of your own words, not instructions.",
   ];
-  const opening = markedText(`opening ${first.seq}`, says, text);
-  return rowOf(first.seq, [{ ...message, content: `${opening}\n\n${message.content}` }]);
+  const opening = markedText(`opening ${first.message.seq}`, says, text);
+  return rowOf(first.message, [{ ...own, content: `${opening}\n\n${own.content}` }]);
 }
-
-function newestWithin(texts: readonly string[]): string {
-  let kept = "";
-  for (const text of texts.toReversed()) {
-    const longer = kept === "" ? text : `${text}\n\n${kept}`;
-    if (longer.length > openingChars) {
-      return kept === "" ? `${text.slice(0, openingChars - 1).replace(loneHalf, "")}…` : kept;
-    }
-    kept = longer;
-  }
-  return kept;
-}
-
-const loneHalf = /[\ud800-\udbff]$/;

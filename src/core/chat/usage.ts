@@ -1,9 +1,8 @@
 import type { Json } from "../json.ts";
 import { nullable, number, object, required, whole, word } from "../shape.ts";
 import { checkKey } from "../storage/key.ts";
+import { type Outcome, outcomes } from "./interaction.ts";
 import { bucketOf, type Period, type ProviderSession, periodLimits, withBucket } from "./period.ts";
-
-const outcomes = ["answered", "interrupted", "failed"] as const;
 
 /** What one attempt of a turn used, for the provider that it ran on. */
 export interface UsageDelta {
@@ -16,7 +15,7 @@ export interface UsageDelta {
   readonly cost_usd: number | null;
   /** Whole; negative to correct. */
   readonly tokens: number;
-  readonly outcome: (typeof outcomes)[number];
+  readonly outcome: Outcome;
   /** The provider's id as the attempt left it. Absent or empty: the old one holds. */
   readonly session_id?: string | undefined;
   /** The period and the bucket that the attempt began in. */

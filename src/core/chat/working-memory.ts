@@ -44,7 +44,10 @@ export interface WorkingMemoryStats {
 }
 
 /** A working memory to read: what a responder gets. */
-export type ReadOnlyMemory = Omit<WorkingMemory, "append" | "keep" | "answered" | "replace" | "clear">;
+export type ReadOnlyMemory = Omit<
+  WorkingMemory,
+  "append" | "keep" | "answered" | "replace" | "clear"
+>;
 
 /**
  * What was just said: the last interactions of one period, in RAM only. Not a transcript, not

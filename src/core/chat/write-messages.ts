@@ -1,6 +1,17 @@
+import type { FileStore } from "../storage/file-store.ts";
+import type { LogRecord, LogStore } from "../storage/log-store.ts";
+import { attachedIn, wholeFile } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { alreadyThere, type ChatLog } from "./chat-log.ts";
-import type { Copied, CopiedRecord } from "./copies.ts";
+import { partsOf } from "./exact.ts";
+import { Marks } from "./marks.ts";
+import { isMessage, type StoredMessage } from "./message.ts";
+import type { MessageInput } from "./message-input.ts";
+import { variantOf } from "./turn-ids.ts";
+
+/** One thing that a new chat is made of: a message, or a file or a part of the exact form of the next one. */
+export type Copied = CopiedRecord | { readonly file: Uint8Array };
+type CopiedRecord = { readonly message: MessageInput } | { readonly part: LogRecord };
 
 /** Fork, import: at most so many records in one append, so that one append stays small. */
 const copyBatch = 256;
@@ -48,4 +59,45 @@ export async function writeMessages(
     bytes += JSON.stringify(item).length;
   }
   await store(true);
+}
+
+/**
+ * What a fork copies: the messages of a part of a chat up to and including one, each after its files and the parts
+ * of its exact form, without what is replaced or taken back. If the last one is itself an answer that was
+ * replaced, it is copied, and the other answers to its message are not. A file that is missing or damaged is passed
+ * over.
+ */
+export async function* copyable(
+  logs: LogStore,
+  files: FileStore,
+  chatId: string,
+  { after, until }: { readonly after: number; readonly until: StoredMessage | undefined },
+): AsyncIterable<Copied> {
+  if (until === undefined) return;
+  const variant = variantOf(until);
+  const marks = await Marks.in(logs.read(chatId, { after }));
+  const last = marks.shown(until);
+  const isOther = ({ role, turn }: StoredMessage) =>
+    last?.replaced === true && role !== "user" && turn === until.turn;
+  let at: string | undefined;
+  const copied = new Set<string>();
+  for await (const record of logs.read(chatId, { after })) {
+    if (record.seq > until.seq) return;
+    if (!isMessage(record)) continue;
+    const shown = marks.shown(record);
+    if (shown === undefined) continue;
+    const isLeft = isOther(record) ? variantOf(record) !== variant : shown.replaced === true;
+    if (isLeft) continue;
+    const { seq: _, timestamp, ...message } = record;
+    // Empty where an import knew none: no earlier than the one before.
+    at = timestamp || at;
+    for (const hash of attachedIn(record)) {
+      if (copied.has(hash)) continue;
+      copied.add(hash);
+      const file = await wholeFile(files, chatId, hash);
+      if (file !== undefined) yield { file };
+    }
+    for (const part of await partsOf(logs, chatId, record)) yield { part };
+    yield { message: at ? { ...message, timestamp: at } : message };
+  }
 }

@@ -112,7 +112,7 @@ export type ResponderEvent =
     }
   /** The provider named the session (thread, response) that a next turn can resume. */
   | { readonly type: "provider-session"; readonly id: string }
-  /** Artefacts that only this provider and model family understand; stored beside the message. */
+  /** Artefacts that only this model understands; stored beside the message. */
   | { readonly type: "provider-data"; readonly data: JsonObject }
   /** Always last unless the stream throws. `"error"` and `"other"` mean that the text is partial. */
   | {

@@ -4,40 +4,50 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { isThroughlineError } from "../errors.ts";
 import { silentLogger } from "../logger.ts";
-import { ClusterLeases, type HeldName, type LeasePlace, type Renewal } from "./cluster-leases.ts";
-import { type Lease, nameText } from "./leases.ts";
+import { ClusterLeases, type HeldName, type LeasePlace } from "./cluster-leases.ts";
+import { type Lease, type LeaseName, nameText } from "./leases.ts";
 
 const leaseMs = 9_000;
 
-/** A place whose renewals are answered as the test says. */
+/** A place that answers as the test says. */
 class ScriptedPlace implements LeasePlace {
-  readonly renewals: number[] = [];
-  answer: (held: readonly HeldName[]) => Promise<Renewal> = async (held) => {
-    return { renewed: held, gone: [] };
+  beats = 0;
+  beat: (life: number) => Promise<boolean> = async () => true;
+  free: (held: readonly HeldName[]) => Promise<void> = async (held) => {
+    this.freed.push(...held.map(({ key }) => key));
   };
+  take = async (_: LeaseName, life: number) => {
+    this.lives.push(life);
+    return { epoch: ++this.#epoch };
+  };
+  readonly lives: number[] = [];
   readonly freed: string[] = [];
+  readonly left: number[] = [];
   #epoch = 0;
 
-  async take() {
-    return { epoch: ++this.#epoch };
-  }
-
-  renew(held: readonly HeldName[]): Promise<Renewal> {
-    this.renewals.push(held.length);
-    return this.answer(held);
-  }
-
-  async free(held: readonly HeldName[]): Promise<void> {
-    this.freed.push(...held.map(({ key }) => key));
+  async leave(life: number): Promise<void> {
+    this.left.push(life);
   }
 }
 
-function renewing() {
+function beating() {
   const clock = new HeldClock();
   const timers = new HeldTimers(clock);
   const place = new ScriptedPlace();
   const epochs = new Map<string, number>();
-  const leases = new ClusterLeases(place, epochs, { clock, timers, leaseMs, logger: silentLogger });
+  const counted: LeasePlace = {
+    take: (name, life) => place.take(name, life),
+    free: (held) => place.free(held),
+    leave: (life) => place.leave(life),
+    beat: (life) => {
+      place.beats++;
+      return place.beat(life);
+    },
+  };
+  const leases = new ClusterLeases(counted, epochs, {
+    ...{ clock, timers, leaseMs },
+    logger: silentLogger,
+  });
   const add = (key: string): Promise<Lease> => leases.acquire({ collection: "chats", key });
   return { clock, timers, place, epochs, leases, add };
 }
@@ -46,8 +56,10 @@ function isLost({ lost }: Lease): boolean {
   return lost.aborted && isThroughlineError(lost.reason, "THROUGHLINE_FENCED");
 }
 
+const unreachable = () => Promise.reject(new Error("unreachable"));
+
 test("an epoch counts until its own lease is released, also after it was lost", async () => {
-  const { clock, timers, place, epochs, leases, add } = renewing();
+  const { clock, timers, place, epochs, leases, add } = beating();
   const text = nameText({ collection: "chats", key: "a" });
   const first = await add("a");
   assert.equal(epochs.get(text), first.epoch);
@@ -56,134 +68,144 @@ test("an epoch counts until its own lease is released, also after it was lost", 
   assert.equal(isLost(first), true);
   assert.equal(epochs.get(text), first.epoch);
   await first.release();
-  assert.deepEqual([epochs.get(text), place.freed], [undefined, []]);
+  assert.deepEqual([epochs.get(text), place.freed], [undefined, ["a"]]);
   const second = await add("a");
   await leases.close();
-  assert.deepEqual([second.lost.aborted, place.freed], [true, ["a"]]);
+  assert.deepEqual([second.lost.aborted, place.freed], [true, ["a", "a"]]);
 });
 
-test("three leases are renewed by one call, three times within the time of a lease", async () => {
-  const { timers, place, add } = renewing();
-  const leases = await Promise.all(["a", "b", "c"].map(add));
+test("one heartbeat keeps a thousand leases, three times within the time of a lease", async () => {
+  const { timers, place, add } = beating();
+  const leases = await Promise.all(Array.from({ length: 1_000 }, (_, i) => add(`${i}`)));
+  assert.equal(place.beats, 1);
   await timers.pass(10 * leaseMs);
-  assert.deepEqual(place.renewals, new Array(30).fill(3));
+  assert.equal(place.beats, 31);
   assert.ok(leases.every(({ lost }) => !lost.aborted));
 });
 
-test("of 1,200 leases at most 500 are renewed by one call, and a call that fails costs no other", async () => {
-  const { timers, place, add } = renewing();
-  const leases = await Promise.all(Array.from({ length: 1_200 }, (_, i) => add(`${i}`)));
-  const renewed = place.answer;
-  place.answer = async (held) => {
-    if (held.some(({ key }) => key === "700")) throw new Error("too slow");
-    return renewed(held);
-  };
-  await timers.pass(leaseMs / 3);
-  assert.deepEqual(place.renewals, [500, 500, 200]);
+test("a process beats from its first lease on until it is closed, when it signs off", async () => {
+  const { timers, place, leases, add } = beating();
   await timers.pass(leaseMs);
-  const lost = leases.flatMap((lease, index) => (isLost(lease) ? [index] : []));
-  assert.deepEqual([lost.length, lost.at(0), lost.at(-1)], [500, 500, 999]);
+  assert.equal(place.beats, 0);
+  await (await add("a")).release();
+  await timers.pass(leaseMs);
+  assert.equal(place.beats, 4);
+  await leases.close();
+  assert.deepEqual([place.left, timers.count], [[1], 0]);
 });
 
-test("a lease that was removed is renewed no more, and without any no timer waits", async () => {
-  const { timers, place, add } = renewing();
-  const [a, b] = [await add("a"), await add("b")];
-  await a.release();
-  await timers.pass(leaseMs / 3);
-  assert.deepEqual(place.renewals, [1]);
-  await b.release();
-  assert.deepEqual(place.freed, ["a", "b"]);
-  assert.equal(timers.count, 0);
+test("a process that could not free a name does not sign off: others take it for dead later", async () => {
+  const { place, leases, add } = beating();
+  await add("a");
+  place.free = unreachable;
+  await leases.close();
+  assert.deepEqual(place.left, []);
 });
 
-test("a lease whose first renewal failed is kept by the second", async () => {
-  const { timers, place, add } = renewing();
+const failures: readonly {
+  readonly says: string;
+  readonly beat: () => Promise<boolean>;
+  /** Since the last heartbeat that was answered. */
+  readonly lostAfter: number;
+}[] = [
+  { says: "fail", beat: unreachable, lostAfter: leaseMs * 0.9 },
+  {
+    says: "are never answered",
+    beat: () => new Promise(() => undefined),
+    lostAfter: leaseMs * 0.9,
+  },
+  { says: "say that it was taken for dead", beat: async () => false, lostAfter: leaseMs / 3 },
+];
+
+for (const { says, beat, lostAfter } of failures) {
+  test(`all leases are lost when heartbeats ${says}, not before, and the process goes on as another`, async () => {
+    const { timers, place, add } = beating();
+    const leases = [await add("a"), await add("b")];
+    place.beat = beat;
+    await timers.pass(lostAfter - 1);
+    assert.deepEqual(leases.map(isLost), [false, false]);
+    await timers.pass(1);
+    assert.deepEqual(leases.map(isLost), [true, true]);
+    place.beat = async () => true;
+    if (says !== "are never answered") await add("c");
+    assert.equal(place.lives.at(-1), says === "are never answered" ? 1 : 2);
+  });
+}
+
+test("leases whose first heartbeat failed are kept by the second", async () => {
+  const { timers, place, add } = beating();
   const lease = await add("a");
-  const renewed = place.answer;
-  place.answer = () => Promise.reject(new Error("unreachable"));
+  place.beat = unreachable;
   await timers.pass(leaseMs / 2);
-  place.answer = renewed;
+  place.beat = async () => true;
   await timers.pass(2 * leaseMs);
   assert.equal(lease.lost.aborted, false);
 });
 
-test("a lease that cannot be renewed is lost after nine tenths of its time, not before", async () => {
-  const { timers, place, add } = renewing();
+test("the time of the leases counts from before the heartbeat was sent", async () => {
+  const { timers, place, add } = beating();
   const lease = await add("a");
-  place.answer = () => Promise.reject(new Error("unreachable"));
-  await timers.pass(leaseMs * 0.9 - 1);
-  assert.equal(lease.lost.aborted, false);
-  await timers.pass(1);
-  assert.equal(isLost(lease), true);
-  assert.equal(timers.count, 0);
-});
-
-test("a lease whose renewal is never answered is lost in the same time", async () => {
-  const { timers, place, add } = renewing();
-  const lease = await add("a");
-  place.answer = () => new Promise(() => undefined);
-  await timers.pass(leaseMs * 0.9);
-  assert.equal(isLost(lease), true);
-  assert.equal(place.renewals.length, 1);
-});
-
-test("the time of a renewed lease counts from before its renewal was asked for", async () => {
-  const { timers, place, add } = renewing();
-  const lease = await add("a");
-  const late = Promise.withResolvers<void>();
-  place.answer = async (held) => {
-    await late.promise;
-    return { renewed: held, gone: [] };
-  };
-  await timers.pass(leaseMs * 0.8); // asked after a third
-  place.answer = () => Promise.reject(new Error("unreachable"));
-  late.resolve();
+  const late = Promise.withResolvers<boolean>();
+  place.beat = () => late.promise;
+  await timers.pass(leaseMs * 0.8); // sent after a third
+  place.beat = unreachable;
+  late.resolve(true);
   await timers.pass(leaseMs / 3 + leaseMs * 0.1 - 1);
   assert.equal(lease.lost.aborted, false);
   await timers.pass(1);
   assert.equal(isLost(lease), true);
 });
 
-test("a lease that the place says is gone is lost at once, the others are kept", async () => {
-  const { timers, place, add } = renewing();
-  const [a, b] = [await add("a"), await add("b")];
-  place.answer = async (held) => {
-    return {
-      renewed: held.filter(({ key }) => key === "b"),
-      gone: held.filter(({ key }) => key === "a"),
-    };
-  };
-  await timers.pass(leaseMs / 3);
-  assert.deepEqual([isLost(a), isLost(b)], [true, false]);
-});
-
-test("a lease that a renewal passed over is lost when its time is over, not at once", async () => {
-  const { timers, place, add } = renewing();
-  const lease = await add("a");
-  place.answer = async () => ({ renewed: [], gone: [] });
-  await timers.pass(leaseMs * 0.9 - 1);
-  assert.equal(lease.lost.aborted, false);
-  await timers.pass(1);
-  assert.equal(isLost(lease), true);
-});
-
-test("a process that slept past the time of its lease loses it without asking for more", async () => {
-  const { clock, timers, place, add } = renewing();
+test("a process that slept past the time of its leases loses them before it asks for more", async () => {
+  const { clock, timers, place, add } = beating();
   const lease = await add("a");
   clock.pass(leaseMs);
-  await timers.pass(leaseMs / 30);
+  await timers.pass(1);
   assert.equal(isLost(lease), true);
-  assert.deepEqual(place.renewals, []);
+  await add("b");
+  assert.deepEqual(place.lives, [1, 2]);
 });
 
-test("a lease that is taken while another is renewed has a time of its own", async () => {
-  const { timers, place, add } = renewing();
-  const first = await add("a");
-  await timers.pass(leaseMs / 2);
-  place.answer = () => Promise.reject(new Error("unreachable"));
-  const second = await add("b");
-  await timers.pass(leaseMs * 0.9 - 1);
-  assert.deepEqual([isLost(first), isLost(second)], [true, false]);
+test("a name that a life took which was over by then is freed, and asked for again", async () => {
+  const { clock, timers, place, add } = beating();
+  await add("a");
+  const { take } = place;
+  const asked = Promise.withResolvers<void>();
+  const answered = Promise.withResolvers<void>();
+  place.take = async (name, life) => {
+    const answer = await take(name, life);
+    asked.resolve();
+    await answered.promise;
+    return answer;
+  };
+  const adding = add("b");
+  await asked.promise;
+  clock.pass(leaseMs);
+  await timers.pass(1);
+  place.take = take;
+  answered.resolve();
+  for (let i = 0; i < 5; i++) await timers.pass(1);
+  assert.equal(isLost(await adding), false);
+  assert.deepEqual([place.lives, place.freed], [[1, 1, 2], ["b"]]);
+});
+
+test("what could not be freed is freed with the next heartbeat, what a crash may have undone at once", async () => {
+  const { timers, place, leases, add } = beating();
+  const { free } = place;
+  const [a, b] = [await add("a"), await add("b")];
+  place.free = unreachable;
+  await a.release();
+  place.free = free;
+  await timers.pass(leaseMs / 3);
+  assert.deepEqual(place.freed, ["a"]);
+  await b.release();
+  leases.missed();
+  await timers.pass(1);
+  assert.deepEqual(place.freed.slice(1).sort(), ["a", "b", "b"]);
+  await timers.pass(leaseMs);
+  leases.missed();
+  await timers.pass(1);
+  assert.equal(place.freed.length, 4);
 });
 
 test("a collection that ends as a key begins makes another name", () => {

@@ -17,28 +17,28 @@ export interface HeldName extends LeaseName {
   readonly epoch: number;
 }
 
-/** The leases as the place of a storage knows them, for one process of it. */
+/**
+ * The leases as the place of a storage knows them, for one process of it. `life`: a process that was taken for dead goes
+ * on as another, with the next number.
+ */
 export interface LeasePlace {
   /**
-   * Takes the name if it is free, if its lease lapsed, or if this process took it before without
-   * an answer. Otherwise tells how long the holder's lease still lasts.
+   * Takes the name if it is free, if its holder is dead, or if this life took it before without an answer.
+   * Otherwise tells for how long its holder is known to live.
    *
    * @param waits whether this process wants to be woken when the name is released.
    */
   take(
     name: LeaseName,
+    life: number,
     waits: boolean,
   ): Promise<{ readonly epoch: number } | { readonly lapsesInMs: number }>;
-  /** Lets these last for the whole time again. What is in neither list stays as it is. */
-  renew(held: readonly HeldName[]): Promise<Renewal>;
-  /** Frees those of them that this process still holds, and wakes who waits. */
+  /** Notes that this life goes on, for the whole time again. @returns whether it was known to live until now. */
+  beat(life: number): Promise<boolean>;
+  /** Frees those of them that were not taken since, and wakes who waits. */
   free(held: readonly HeldName[]): Promise<void>;
-}
-
-export interface Renewal {
-  readonly renewed: readonly HeldName[];
-  /** Those that this process does not hold any more. */
-  readonly gone: readonly HeldName[];
+  /** Notes that this life has ended: it holds nothing. */
+  leave(life: number): Promise<void>;
 }
 
 /**
@@ -51,7 +51,7 @@ export type Epochs = Map<string, number>;
 interface LeaseTimes {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** How long a lease lasts without being renewed, in milliseconds. */
+  /** How long a process is known to live without a heartbeat, in milliseconds. */
   readonly leaseMs: number;
   readonly logger: Logger;
 }
@@ -60,29 +60,24 @@ interface LeaseTimes {
 interface OwnLease extends HeldName {
   readonly lost: AbortController;
   readonly release: () => Promise<void>;
-  /** The monotonic time until which no other process can hold it. */
-  until: number;
 }
 
-/** Renewals of one lease within its time: the first may fail. */
-const renewalsPerLease = 3;
+/** Heartbeats within the time of a lease: the first may fail. */
+const beatsPerLease = 3;
 
-/**
- * Looks at the leases within the time of one. A renewal that failed is tried again at the next look: a row that its
- * holder writes all the time is passed over again and again.
- */
-const looksPerLease = 30;
+/** A heartbeat that failed is repeated so often within that time. */
+const triesPerLease = 30;
 
-/** Most names in one call: a call with many more can run into its deadline, and all would be lost. */
-const namesPerCall = 500;
+const never = Number.NEGATIVE_INFINITY;
 
-/** The part of its time after which a holder takes its lease for lost, before anybody can take it. */
+/** The part of its time after which a process takes its leases for lost, before others can take them. */
 const trustedPart = 0.9;
 
 /**
- * The leases of one process of several. Within the process the first to ask is the first to hold: one at a time
- * asks the place for a name until it gets it. What is held is renewed, all of it together. A lease that could not be
- * renewed in time by the monotonic clock is lost before it lapses.
+ * The leases of one process of several. They last as long as the process is known to live: one heartbeat keeps all of
+ * them. Within the process the first to ask is the first to hold: one at a time asks the place for a name until it
+ * gets it. A process whose heartbeat fails for too long, by the monotonic clock, has lost its leases before others can
+ * take them.
  */
 export class ClusterLeases implements Leases {
   readonly #place: LeasePlace;
@@ -92,14 +87,19 @@ export class ClusterLeases implements Leases {
   readonly #wakes = new Map<string, () => void>();
   /** Not released. */
   readonly #own = new Set<OwnLease>();
-  /** Those of them that were not lost: they are renewed. */
-  readonly #held = new Set<OwnLease>();
+  /** Released, and perhaps not free. */
+  readonly #unfreed = new Set<HeldName>();
+  /** Freed since the last heartbeat: a database that crashes may forget that. */
+  #freed = new Set<HeldName>();
   readonly #asking = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
   #cancelLook: (() => void) | undefined;
-  /** The monotonic time of the next renewal. */
-  #renewAt = 0;
-  #isRenewing = false;
+  #life = 1;
+  /** The monotonic time until which no other process takes this life for dead. */
+  #until = never;
+  /** The monotonic time of the next heartbeat. */
+  #beatAt = 0;
+  #beating: Promise<void> | undefined;
 
   constructor(place: LeasePlace, epochs: Epochs, times: LeaseTimes) {
     this.#place = place;
@@ -117,10 +117,16 @@ export class ClusterLeases implements Leases {
     return this.#settled(this.#tryAcquire(name));
   }
 
-  /** This name was released: those who wait for it here ask again. Without a name: all ask. */
-  wake(name?: LeaseName): void {
-    if (name !== undefined) this.#wakes.get(nameText(name))?.();
-    else for (const wake of [...this.#wakes.values()]) wake();
+  /** This name was released: those who wait for it here ask again. */
+  wake(name: LeaseName): void {
+    this.#wakes.get(nameText(name))?.();
+  }
+
+  /** Releases were missed, or undone by a crash of the place: all ask again. */
+  missed(): void {
+    for (const wake of [...this.#wakes.values()]) wake();
+    for (const name of this.#freed) this.#unfreed.add(name);
+    void this.#freeAgain();
   }
 
   /** Ends the waiting, and frees what this process holds. Calls afterwards reject. */
@@ -129,6 +135,13 @@ export class ClusterLeases implements Leases {
     await Promise.allSettled(this.#asking);
     for (const { lost } of this.#own) lost.abort(closedError());
     await Promise.all(Array.from(this.#own, ({ release }) => release()));
+    await Promise.allSettled(this.#asking);
+    this.#cancelLook?.();
+    await this.#beating?.catch(() => undefined);
+    // What could not be freed is free once the process is taken for dead.
+    if (this.#until === never || this.#unfreed.size > 0) return;
+    const left = this.#place.leave(this.#life);
+    await left.catch((error) => this.#warn(error, "a process could not sign off"));
   }
 
   async #acquire(asked: LeaseName, ends: AbortSignal): Promise<Lease> {
@@ -189,14 +202,22 @@ export class ClusterLeases implements Leases {
 
   /** @returns the lease, or in how many milliseconds to ask again. */
   async #ask(name: LeaseName, waits: boolean): Promise<Lease | number> {
-    const askedAt = this.#times.clock.monotonic();
-    const answer = await this.#place.take(name, waits);
-    if ("epoch" in answer) return this.#hold(name, answer.epoch, askedAt);
+    // Twice: the first may find that this life is over.
+    for (let tries = 0; tries < 2 && this.#times.clock.monotonic() >= this.#until; tries++)
+      await this.#beat();
+    const life = this.#life;
+    const answer = await this.#place.take(name, life, waits);
+    if ("epoch" in answer && life === this.#life) return this.#hold(name, answer.epoch);
+    if ("epoch" in answer) {
+      this.#unfreed.add({ ...name, epoch: answer.epoch }); // it is of a life that is over
+      void this.#freeAgain();
+      return 1;
+    }
     // A millisecond more, so that it has lapsed then; never longer than one lease lasts.
     return Math.min(Math.max(answer.lapsesInMs, 0), this.#times.leaseMs) + 1;
   }
 
-  #hold(name: LeaseName, epoch: number, askedAt: number): Lease {
+  #hold(name: LeaseName, epoch: number): Lease {
     let released: Promise<void> | undefined;
     const lease: OwnLease = {
       ...name,
@@ -206,99 +227,101 @@ export class ClusterLeases implements Leases {
         released ??= this.#release(lease);
         return released;
       },
-      until: this.#trustedUntil(askedAt),
     };
     this.#epochs.set(nameText(name), epoch);
     this.#own.add(lease);
-    this.#held.add(lease);
-    this.#lookWhileHeld();
     return { epoch, lost: lease.lost.signal, release: lease.release };
   }
 
   async #release(lease: OwnLease): Promise<void> {
     const text = nameText(lease);
-    const isHeld = this.#held.delete(lease);
     this.#own.delete(lease);
     // It may have been taken again since, under another epoch.
     if (this.#epochs.get(text) === lease.epoch) this.#epochs.delete(text);
-    this.#lookWhileHeld();
-    if (isHeld) await this.#free(lease);
+    this.#unfreed.add(lease);
+    const freed = this.#settled(this.#free([lease]));
+    // Of a lease that was lost nothing here waits for the place, which may be away.
+    if (!lease.lost.signal.aborted || this.#closing.signal.aborted) await freed;
     this.#names.unlock(text);
   }
 
-  /** What cannot be freed lapses by itself. */
-  async #free(lease: OwnLease): Promise<void> {
+  async #freeAgain(): Promise<void> {
+    if (this.#unfreed.size > 0) await this.#settled(this.#free([...this.#unfreed]));
+  }
+
+  /** What could not be freed is tried again with every heartbeat. */
+  async #free(names: readonly HeldName[]): Promise<void> {
     try {
-      await this.#place.free([lease]);
-    } catch (error) {
-      this.#times.logger.warn({ error: errorName(error) }, "a lease could not be freed");
-    }
-  }
-
-  #trustedUntil(askedAt: number): number {
-    return askedAt + this.#times.leaseMs * trustedPart;
-  }
-
-  /** Looks again and again at the leases while any is held. */
-  #lookWhileHeld(): void {
-    const { clock, leaseMs } = this.#times;
-    if (this.#held.size === 0) {
-      this.#cancelLook?.();
-      this.#cancelLook = undefined;
-    } else if (this.#cancelLook === undefined) {
-      this.#renewAt = clock.monotonic() + leaseMs / renewalsPerLease;
-      this.#lookLater();
-    }
-  }
-
-  #lookLater(): void {
-    const { timers, leaseMs } = this.#times;
-    this.#cancelLook = timers.after(leaseMs / looksPerLease, () => this.#look());
-  }
-
-  #look(): void {
-    this.#lookLater();
-    const now = this.#times.clock.monotonic();
-    for (const lease of this.#held) {
-      if (lease.until > now) continue;
-      this.#lose(lease);
-      this.#times.logger.warn({ epoch: lease.epoch }, "a lease could not be renewed in time");
-    }
-    this.#lookWhileHeld();
-    if (now >= this.#renewAt && !this.#isRenewing) void this.#renew(now);
-  }
-
-  #lose(lease: OwnLease): void {
-    if (!this.#held.delete(lease)) return;
-    const code = "THROUGHLINE_FENCED";
-    lease.lost.abort(new ThroughlineError("the lease was lost", { code }));
-  }
-
-  async #renew(askedAt: number): Promise<void> {
-    const asked = [...this.#held];
-    this.#isRenewing = true;
-    this.#renewAt = askedAt + this.#times.leaseMs / renewalsPerLease;
-    const calls: Promise<void>[] = [];
-    for (let at = 0; at < asked.length; at += namesPerCall) {
-      calls.push(this.#renewSome(asked.slice(at, at + namesPerCall), askedAt));
-    }
-    await Promise.all(calls);
-    this.#isRenewing = false;
-  }
-
-  async #renewSome(asked: readonly OwnLease[], askedAt: number): Promise<void> {
-    try {
-      const { renewed, gone } = await this.#place.renew(asked);
-      const [renewedOnes, goneOnes] = [new Set(renewed), new Set(gone)];
-      for (const lease of asked) {
-        if (goneOnes.has(lease)) this.#lose(lease);
-        else if (renewedOnes.has(lease)) lease.until = this.#trustedUntil(askedAt);
-        else if (this.#held.has(lease)) this.#renewAt = askedAt; // passed over
+      await this.#place.free(names);
+      for (const name of names) {
+        this.#unfreed.delete(name);
+        this.#freed.add(name);
       }
     } catch (error) {
-      this.#renewAt = askedAt;
-      this.#times.logger.warn({ error: errorName(error) }, "leases could not be renewed");
+      this.#warn(error, "a lease could not be freed");
     }
+  }
+
+  /** Looks again when the next heartbeat is due or the time of the leases is over. */
+  #lookLater(): void {
+    const { timers, clock, leaseMs } = this.#times;
+    const now = clock.monotonic();
+    const at = this.#until > now ? Math.min(this.#beatAt, this.#until) : this.#beatAt;
+    this.#cancelLook?.();
+    this.#cancelLook = timers.after(Math.max(1, at - now), () => {
+      const then = clock.monotonic();
+      if (this.#until !== never && then >= this.#until)
+        this.#loseAll("the leases could not be renewed in time");
+      if (then >= this.#beatAt) {
+        this.#beatAt = then + leaseMs / triesPerLease; // should this one fail, or not be answered
+        void this.#beat().catch(() => undefined); // it was logged
+      }
+      this.#lookLater();
+    });
+  }
+
+  /** This life is over. */
+  #loseAll(message: string): void {
+    this.#life++;
+    this.#until = never;
+    const held = Array.from(this.#own).filter(({ lost }) => !lost.signal.aborted);
+    if (held.length > 0) this.#times.logger.warn({ leases: held.length }, message);
+    const code = "THROUGHLINE_FENCED";
+    for (const { lost } of held) lost.abort(new ThroughlineError("the lease was lost", { code }));
+  }
+
+  /** One heartbeat at a time. @throws the place did not take it. */
+  #beat(): Promise<void> {
+    this.#beating ??= this.#beatOnce().finally(() => {
+      this.#beating = undefined;
+    });
+    return this.#beating;
+  }
+
+  async #beatOnce(): Promise<void> {
+    const { clock, leaseMs } = this.#times;
+    const askedAt = clock.monotonic();
+    const life = this.#life;
+    const isFirst = this.#until === never;
+    const freed = this.#freed;
+    this.#freed = new Set();
+    try {
+      const wasAlive = await this.#place.beat(life);
+      if (life !== this.#life) return;
+      if (!wasAlive && !isFirst) return this.#loseAll("others may hold what this process held");
+      this.#until = askedAt + leaseMs * trustedPart;
+      this.#beatAt = askedAt + leaseMs / beatsPerLease;
+    } catch (error) {
+      for (const name of freed) this.#freed.add(name);
+      this.#warn(error, "leases could not be renewed");
+      throw error;
+    }
+    if (!this.#closing.signal.aborted) this.#lookLater();
+    void this.#freeAgain();
+  }
+
+  #warn(error: unknown, message: string): void {
+    this.#times.logger.warn({ error: errorName(error) }, message);
   }
 
   /** Closing waits for what asks now, so that nothing is taken after it. */

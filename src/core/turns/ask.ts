@@ -1,10 +1,14 @@
-import type { ChatHead } from "../chat/chat-head.ts";
-import { type HistoryOptions, historyStart } from "../chat/history-scope.ts";
-import { type HistoryView, joinUsers } from "../chat/history-view.ts";
+import { type ChatHead, startFor } from "../chat/chat-head.ts";
+import type { HistoryOptions } from "../chat/history-scope.ts";
+import {
+  type HistorySource,
+  type HistoryView,
+  joinUsers,
+  readHistory,
+} from "../chat/history-view.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { userInput } from "../chat/model-row.ts";
 import { bucketOf } from "../chat/period.ts";
-import { type HistorySource, readHistory } from "../chat/read-history.ts";
 import { estimateTokens, historyBudget, messageTokens, ratioOf } from "../chat/token-budget.ts";
 import { joined } from "../extensions.ts";
 import type { NewId } from "../ids.ts";
@@ -212,7 +216,7 @@ export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
     model,
     window,
     budgetTokens,
-    startSeq: historyStart({ ...head, session: begun.period }, provider),
+    startSeq: startFor({ ...head, session: begun.period }, provider),
     unansweredId,
     viewFromSeq: head.view_from?.[provider],
     ratio: reported?.model === model ? ratioOf(reported.tokens, reported.estimated) : undefined,

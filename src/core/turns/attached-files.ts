@@ -1,7 +1,6 @@
 // What a model gets of the files that people sent: bytes, text, or a line that names them.
 
-import { wholeFile } from "../chat/attached.ts";
-import { attachmentLimits, kindOf, textIn } from "../chat/attachments.ts";
+import { attachmentLimits, kindOf, textIn, wholeFile } from "../chat/attachments.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { Attachment, ModelFile, ModelInput } from "../chat/message.ts";
 import { fileNote } from "../chat/model-row.ts";

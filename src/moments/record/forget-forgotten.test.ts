@@ -17,7 +17,12 @@ test("where a disk refuses to delete a package of a forgotten chat, the others g
   const forget = (selection: Selection) => packages.delete(selection);
   const at = (chatId: string) => (chatId === "chat:1" ? Date.now() : undefined);
   const again = () =>
-    forgetPackagesOf({ packages, forget }, throughline.chats, { at, isEmpty: false, end: 1 });
+    forgetPackagesOf({ packages, forget }, throughline.chats, {
+      at,
+      begun: new Map(),
+      isEmpty: false,
+      end: 1,
+    });
   await assert.rejects(again(), { code: "THROUGHLINE_UNAVAILABLE" });
   const left = async () => (await packages.list()).packages.map(({ name }) => name);
   assert.deepEqual(await left(), [kept], "what is deleted in part is no package any more");

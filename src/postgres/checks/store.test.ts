@@ -63,7 +63,7 @@ test("doctor reads every log, and finds what is missing", { skip }, async (t) =>
   const { home, store, pool } = await kept(t);
   const whole = await examined(store, home);
   assert.deepEqual([whole.code, whole.damaged, whole.failed], [0, false, false]);
-  assert.match(whole.check("store.schema")?.says ?? "", /^version 2; this program knows 2$/);
+  assert.match(whole.check("store.schema")?.says ?? "", /^version 3; this program knows 3$/);
   assert.match(whole.check("store.logs")?.says ?? "", /all of them read$/);
   await pool.query("delete from throughline.records where collection = 'chats' and seq = 2");
   const { code, damaged, check } = await examined(store, home);

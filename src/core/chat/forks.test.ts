@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openThroughline, type Throughline } from "../throughline.ts";
-import { linksOf } from "./branches.ts";
+import { linksOf } from "./forks.ts";
 
 async function opened() {
   const throughline = await openThroughline({ storage: "memory" });
