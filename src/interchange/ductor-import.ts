@@ -1,19 +1,17 @@
 import { createHash } from "node:crypto";
-import type { ChatHead } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isExtraSize } from "../core/chat/chat-metadata.ts";
 import { fromDuctor, type Imported } from "../core/chat/legacy.ts";
 import type { Period } from "../core/chat/period.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import type { Transaction } from "../core/chat/transaction.ts";
-import { isThroughlineError } from "../core/errors.ts";
-import { type Json, type JsonObject, tooLarge } from "../core/json.ts";
-import { prepareHead } from "../core/storage/batch.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 import {
   attempt,
   type ImportOptions,
   type ImportReport,
   newReport,
+  refusalOf,
   type Source,
   setAside,
 } from "./import.ts";
@@ -40,7 +38,7 @@ export async function importSessions(
       const imported = fromDuctor(entry, key, options.clock.now(), options.zone);
       const reason = taken.has(imported.chatId)
         ? "another entry is the same chat"
-        : wrongId(imported);
+        : refusalOf(() => checkChatId(imported.chatId));
       taken.add(imported.chatId);
       if (reason !== undefined || imported.state === undefined) {
         const bytes = bytesOf(entry);
@@ -58,16 +56,6 @@ function bytesOf(entry: unknown): number {
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return 0; // nested deeper than anything can be written
-  }
-}
-
-function wrongId({ chatId }: Imported): string | undefined {
-  try {
-    checkChatId(chatId);
-    return undefined;
-  } catch (error) {
-    if (!isThroughlineError(error)) throw error;
-    return error.message;
   }
 }
 
@@ -113,23 +101,16 @@ function begin(
   if (transaction.head.session !== null) return;
   const { generation, provider, model } = state;
   const fields = { event: "imported", generation, provider, model };
+  const isSmall = isExtraSize(unknown);
+  if (!isSmall) notes.push("unknown keys are too large for a session: kept in its record only");
+  transaction.control("session", isSmall ? fields : { ...fields, [ductorField]: unknown }, id);
   const hasUnknown = Object.keys(unknown).length > 0;
-  const change: Partial<ChatHead> = {
+  const kept = hasUnknown ? unknown : transaction.head[ductorField];
+  transaction.set({
     session: state,
     created_at: transaction.isNewChat ? createdAt(state) : transaction.head.created_at,
-    [ductorField]: hasUnknown ? unknown : transaction.head[ductorField],
-  };
-  try {
-    if (!isExtraSize(unknown)) throw tooLarge("unknown keys leave no room in a head");
-    prepareHead({ ...transaction.head, ...change });
-    transaction.control("session", fields, id);
-    transaction.set(change);
-  } catch (error) {
-    if (!isThroughlineError(error, "THROUGHLINE_TOO_LARGE") || !hasUnknown) throw error;
-    notes.push("unknown keys are too large for a session: kept in its record only");
-    transaction.control("session", { ...fields, [ductorField]: unknown }, id);
-    transaction.set({ ...change, [ductorField]: undefined });
-  }
+    [ductorField]: isSmall ? kept : undefined,
+  });
 }
 
 /** A last act that is no date is unknown: no list shows it, and it sorts last. */

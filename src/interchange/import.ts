@@ -149,6 +149,17 @@ export async function attempt(report: ImportReport, source: string, work: () => 
   }
 }
 
+/** Says why a value is refused; `undefined`: it is not. */
+export function refusalOf(check: () => void): string | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    return error.message;
+  }
+}
+
 const codesOfSources = [
   "THROUGHLINE_INVALID",
   "THROUGHLINE_TOO_LARGE",

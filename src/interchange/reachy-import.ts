@@ -78,12 +78,10 @@ async function importInto(
     report.refused.push({ ...about, forgotten_at: forgottenAt, messages: messages.length });
   }
   const wanted = forgottenAt === undefined ? messages : [];
-  const fresh: MessageInput[] = [];
-  for (const message of wanted) {
-    // Also what was erased is there: its id says so.
-    const there = await chats.logs.find(chatId, String(message.id));
-    if (there === undefined) fresh.push(message);
-  }
+  const ids = wanted.map(({ id }) => String(id));
+  // Also what was erased is there: its id says so.
+  const there = await chats.logs.findAll(chatId, ids);
+  const fresh = wanted.filter(({ id }) => !there.has(String(id)));
   if (!dryRun && fresh.length > 0) await chats.append(chatId, fresh, { heard: false });
   const skipped = wanted.length - fresh.length;
   report.chats.push({ ...about, messages: fresh.length, skipped, foreign: 0, notes });
