@@ -2,6 +2,7 @@
 import { jsonLine } from "../core/chat/render-jsonl.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { checkJson, isJsonObject, type JsonObject } from "../core/json.ts";
+import { fitting, object, type Read, required, text, whole } from "../core/shape.ts";
 import { checkId, sameRecord } from "../core/storage/batch.ts";
 import {
   allFrameworkLogs,
@@ -30,13 +31,17 @@ import { readLine, splitLines } from "./lines.ts";
 import { measured, sameBytes } from "./read-source.ts";
 
 /** The first line of a file, and again its last one: which log it is. The lines between are its records. */
-interface TitleLine {
-  readonly collection: string;
-  readonly key: string;
-  readonly head: JsonObject;
-  /** How many there are. */
-  readonly records: number;
-}
+const titleShape = object(
+  {
+    collection: text(),
+    key: text(),
+    head: fitting<JsonObject>(isJsonObject, "must be an object", {}),
+    /** How many there are. */
+    records: whole(0, Number.MAX_SAFE_INTEGER),
+  },
+  "left out",
+);
+type TitleLine = Read<typeof titleShape>;
 
 const kind = "framework_log";
 
@@ -112,12 +117,7 @@ async function titleOf(source: Source): Promise<TitleLine | undefined> {
 function titleIn(bytes: Uint8Array): TitleLine | undefined {
   const line = parsed(bytes);
   if (line?.["_type"] !== "metadata" || line["kind"] !== kind) return undefined;
-  const { collection, key, head, records } = line;
-  const isNamed = typeof collection === "string" && typeof key === "string";
-  if (!isNamed || !isJsonObject(head) || typeof records !== "number") {
-    throw invalid("its first line does not name a log");
-  }
-  return { collection, key, head, records };
+  return required(titleShape, line, "its first line");
 }
 
 /** A record with its number, and with line separators escaped. */
