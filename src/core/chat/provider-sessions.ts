@@ -22,7 +22,7 @@ import {
   syncTarget,
 } from "./period.ts";
 import type { Transaction } from "./transaction.ts";
-import { applyUsage, type UsageDelta } from "./usage.ts";
+import { applyUsage, checkUsage, type UsageDelta } from "./usage.ts";
 
 /** The period of a chat, in the seed's schema. The flat fields are the active provider's. */
 export interface PeriodView {
@@ -221,6 +221,7 @@ export class ProviderSessions {
     checkArgument(delta, "delta", anObject);
     return this.#log.changeExisting(chatId, async (transaction) => {
       const { id: given, ...rest } = delta;
+      checkUsage(rest);
       if (given === undefined) return this.updateIn(transaction, rest);
       const id = controlId("usage", given);
       const known = await this.#log.logs.find(chatId, id);

@@ -13,7 +13,7 @@ import {
   syncTarget,
   withBucket,
 } from "./period.ts";
-import { applyUsage, type UsageDelta } from "./usage.ts";
+import { applyUsage, checkUsage, type UsageDelta } from "./usage.ts";
 
 const noon = Date.UTC(2026, 0, 2, 12);
 const first = newPeriod({
@@ -172,7 +172,7 @@ for (const wrong of refused) {
   test(`usage with ${name} ${shown} is refused as invalid`, () => {
     const delta = { ...answer, ...wrong } as UsageDelta;
     assert.throws(
-      () => applyUsage(first, delta),
+      () => checkUsage(delta),
       (error) => isThroughlineError(error, "THROUGHLINE_INVALID"),
     );
   });
@@ -181,7 +181,7 @@ for (const wrong of refused) {
 test("an id of 1,024 bytes is accepted, one of 1,025 is too large", () => {
   assert.equal(bucketOf(apply(first, { session_id: "i".repeat(1024) }), "claude").message_count, 1);
   assert.throws(
-    () => apply(first, { session_id: "i".repeat(1025) }),
+    () => checkUsage({ ...answer, session_id: "i".repeat(1025) }),
     (error) => isThroughlineError(error, "THROUGHLINE_TOO_LARGE"),
   );
 });

@@ -35,11 +35,8 @@ const nanosPerDollar = 1_000_000_000;
  *
  * @param state `null`: the period has ended, and no other began.
  * @returns the new state, the same object if nothing changed; or why the delta came too late.
- * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a number that is not
- *   finite, whole or within bounds, or a bad name or id.
  */
 export function applyUsage(state: Period | null, delta: UsageDelta): UsageOutcome {
-  checkDelta(delta);
   if (delta.generation !== state?.generation) return { rejected: "ended_generation" };
   const bucket = bucketOf(state, delta.provider);
   if (delta.bucket_generation !== bucket.generation) return { rejected: "ended_bucket" };
@@ -82,7 +79,11 @@ const deltaShape = object(
   "left out",
 );
 
-function checkDelta(delta: UsageDelta): void {
+/**
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a number that is not finite, whole
+ *   or within bounds, or a bad name or id.
+ */
+export function checkUsage(delta: UsageDelta): void {
   checkKey(delta.provider, "provider", periodLimits.nameBytes);
   if (delta.session_id !== undefined && delta.session_id !== "") {
     checkKey(delta.session_id, "session_id", periodLimits.sessionIdBytes);

@@ -68,7 +68,7 @@ export class Answer {
   #bytes = 0;
   #sessionId: string | undefined;
   #end: Extract<ResponderEvent, { readonly type: "end" }> | undefined;
-  #usage: Usage = noUsage;
+  #usage: Usage | undefined;
 
   readonly #steps: Step[] = [];
   /** Calls and results, as they are stored. */
@@ -85,28 +85,32 @@ export class Answer {
   #events = 0;
   #isStoring = false;
 
-  private constructor(prompt: Prompt, responder: Responder) {
+  constructor(prompt: Prompt, responder: Responder) {
     this.#prompt = prompt;
     this.#responder = responder;
     this.#beganAt = prompt.clock.monotonic();
   }
 
-  static async begin(prompt: Prompt, responder: Responder): Promise<Answer> {
-    const answer = new Answer(prompt, responder);
-    const { chats, turn, begun } = prompt;
-    if (begun.isNew) return answer;
+  /**
+   * Continues what other attempts stored. A call that has no result runs again, where its tool says that
+   * this does no harm. The other ones stay without a result.
+   */
+  async resume(tools: TurnTools | undefined): Promise<void> {
+    const { chats, turn, begun } = this.#prompt;
     const log = await TurnLog.read(chats, turn.chatId, begun.user);
     const { steps, lastNumber } = log.stepsOf(turn);
-    answer.#lastNumber = lastNumber;
+    this.#lastNumber = lastNumber;
     for (const { number, message } of steps) {
-      answer.#stored.push(message);
+      this.#stored.push(message);
       const [call] = message.tool_calls ?? [];
-      const answered = answer.#steps.find((each) => each.number === number);
+      const answered = this.#steps.find((each) => each.number === number);
       if (call !== undefined) {
-        answer.#steps.push({ number, call, isStarted: true, hasResult: false });
+        this.#steps.push({ number, call, isStarted: true, hasResult: false });
       } else if (answered !== undefined) answered.hasResult = true;
     }
-    return answer;
+    for (const step of this.#steps.filter(({ hasResult }) => !hasResult)) {
+      await this.#repeat(step, tools);
+    }
   }
 
   /** Nothing came yet, so that asking again repeats nothing. */
@@ -175,24 +179,18 @@ export class Answer {
     return content;
   }
 
-  /**
-   * Runs the calls again that have no result, where the tool says that this does no harm. The other
-   * ones stay without a result.
-   */
-  async repeat(tools: TurnTools | undefined): Promise<void> {
+  async #repeat(step: Step, tools: TurnTools | undefined): Promise<void> {
     const { signal, span } = this.#prompt.turn;
-    for (const step of this.#steps.filter(({ hasResult }) => !hasResult)) {
-      const { name, arguments: written } = step.call.function;
-      const tool = tools?.tools.find((each) => each.name === name);
-      const args = parsed(written);
-      if (tool?.repeatable !== true || args === undefined || signal.aborted) continue;
-      const start = { type: "tool", tool: name, callId: step.call.id } as const;
-      const run = inSpan(span, start, () => this.#run(tool, step, args)).catch(() =>
-        this.#storeResult(step, { content: toolFailed, isError: true }),
-      );
-      await until<unknown>(run, { signal });
-      this.#broken.signal.throwIfAborted();
-    }
+    const { name, arguments: written } = step.call.function;
+    const tool = tools?.tools.find((each) => each.name === name);
+    const args = parsed(written);
+    if (tool?.repeatable !== true || args === undefined || signal.aborted) return;
+    const start = { type: "tool", tool: name, callId: step.call.id } as const;
+    const run = inSpan(span, start, () => this.#run(tool, step, args)).catch(() =>
+      this.#storeResult(step, { content: toolFailed, isError: true }),
+    );
+    await until<unknown>(run, { signal });
+    this.#broken.signal.throwIfAborted();
   }
 
   /** Asks the model once, and takes what it says. @returns what broke the answer off, if anything did. */
@@ -232,27 +230,27 @@ export class Answer {
 
   /** @throws ResponderError: there is no room for all of it. */
   #take(event: Exclude<ResponderEvent, { readonly type: "tool-call" | "tool-result" }>): void {
-    if (event.type === "text" || event.type === "reasoning") this.#say(event);
-    else if (event.type === "provider-session") this.#sessionId = event.id;
+    if (event.type === "text" || event.type === "reasoning") {
+      const { type, text } = event;
+      const kept = fitText(text, answerLimits.messageBytes - this.#bytes);
+      if (type === "reasoning") this.#reasoning += kept;
+      else {
+        this.#text += kept;
+        this.#firstWordMs ??= this.#elapsedMs();
+      }
+      this.#prompt.turn.add({ type, text: kept });
+      this.#takeRoom(jsonBytes(text));
+    } else if (event.type === "provider-session") this.#sessionId = event.id;
     else if (event.type === "provider-data") {
       const before = this.#data === undefined ? 0 : jsonBytes(this.#data);
       this.#takeRoom(jsonBytes(event.data) - before);
-      this.#data = event.data;
+      // For the model that was asked: it may answer by another name.
+      const { provider, model } = this.#responder;
+      this.#data = { ...event.data, provider, model };
     } else {
       this.#end = event;
       this.#usage = sum(this.#usage, event.usage);
     }
-  }
-
-  #say({ type, text }: { readonly type: "text" | "reasoning"; readonly text: string }): void {
-    const kept = fitText(text, answerLimits.messageBytes - this.#bytes);
-    if (type === "reasoning") this.#reasoning += kept;
-    else {
-      this.#text += kept;
-      this.#firstWordMs ??= this.#elapsedMs();
-    }
-    this.#prompt.turn.add({ type, text: kept });
-    this.#takeRoom(jsonBytes(text));
   }
 
   #takeRoom(bytes: number): void {
@@ -270,14 +268,15 @@ export class Answer {
       content: this.#text,
       reasoning_content: this.#reasoning || undefined,
       tool_calls: [call as ToolCall & JsonObject],
-      provider_data: this.#ownData,
+      provider_data: this.#data,
     });
     this.#text = "";
     this.#reasoning = "";
     this.#data = undefined;
     this.#bytes = 0;
     this.#steps.push(step);
-    this.#wakeTools();
+    this.#wake.resolve(true);
+    this.#wake = Promise.withResolvers();
   }
 
   /** Stores a result that the responder reports, if it is not stored yet. */
@@ -329,18 +328,6 @@ export class Answer {
     }
   }
 
-  #wakeTools(): void {
-    const { resolve } = this.#wake;
-    this.#wake = Promise.withResolvers();
-    resolve(true);
-  }
-
-  /** What the provider wants to see again, for the model that was asked: it may answer by another name. */
-  get #ownData(): JsonObject | undefined {
-    const { provider, model } = this.#responder;
-    return this.#data && { ...this.#data, provider, model };
-  }
-
   #tooLong(): ResponderError {
     const { provider, model } = this.#responder;
     const says = `${provider}/${model} wrote more than can be kept: its answer was cut short`;
@@ -359,7 +346,7 @@ export class Answer {
    */
   async end(error: unknown): Promise<Ended> {
     this.#isOver = true;
-    this.#wakeTools();
+    this.#wake.resolve(true);
     await this.#storing;
     this.#broken.signal.throwIfAborted();
     const { turn } = this.#prompt;
@@ -380,10 +367,10 @@ export class Answer {
       this.#logFailure(error);
     }
     return {
-      usage: this.#usage,
+      usage: this.#usage ?? noUsage,
       // A session that ends with an answer that is not stored must not be resumed.
       providerSessionId: isEmpty ? undefined : this.#sessionId,
-      providerData: this.#ownData,
+      providerData: this.#data,
       text: isBlank ? "" : this.#text,
       reasoning: this.#reasoning,
       usedTools: this.#isUsed,
@@ -428,7 +415,8 @@ const limits = new Map<
 
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
 
-function sum(a: Usage, b: Usage): Usage {
+function sum(a: Usage | undefined, b: Usage): Usage {
+  if (a === undefined) return b;
   const add = (x: number | undefined, y: number | undefined) =>
     x === undefined || y === undefined ? undefined : x + y;
   return {

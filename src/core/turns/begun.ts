@@ -1,5 +1,6 @@
 // How a turn begins: the user's message, and the period that it opens or goes on in, in one append.
 import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
+import type { ChatHead } from "../chat/chat-head.ts";
 import type { Chats } from "../chat/chats.ts";
 import { checkMessageId, controlId } from "../chat/control-ids.ts";
 import { isTakenBack } from "../chat/marks.ts";
@@ -23,6 +24,8 @@ export interface Begun {
   readonly attempt: number;
   /** The person says this now: it is no second attempt, and no other answer to what was said. */
   readonly isNew: boolean;
+  /** Of the chat, as the turn found it. */
+  readonly head: ChatHead;
   /** How long the person had been away, when that is worth a line. */
   readonly awayMs: number | undefined;
   /** For the person and the model: the period that ended with this turn, or with an attempt without an answer. */
@@ -95,24 +98,24 @@ export async function beginTurn(
   const user = await chats.appendTo(transaction, said, record === undefined);
   // Only a person's act moves the clock: not the second attempt, and a queued message did before.
   const isAct = isNew ? !isQueued : turn.isAgain && open === undefined;
-  if (isAct && isPersons(turn)) sessions.humanActedIn(transaction);
+  if (isAct && turn.synthetic === undefined) sessions.humanActedIn(transaction);
   if (isNew && awayMs !== undefined) {
     transaction.control("turn", { event: "time_away", turn: turn.id, away_ms: awayMs });
   }
   const attempt = (open?.attempts ?? 0) + 1;
   if (!isNew) transaction.control("turn", { event: "attempt", turn: turn.id, attempt, trace_id });
   const notice = endNotice(resolution) ?? open?.notice;
+  const pending = head.pending?.filter((each) => each !== turn.id);
   transaction.set({
     open_turn: { id: turn.id, seq: user.seq, attempts: attempt, away_ms: awayMs, notice },
-    pending: without(head.pending, turn.id),
+    pending: pending?.length ? pending : undefined,
   });
   const { session, told_session: acknowledged } = transaction.head;
   const period = session as Period;
-  return { user, resolution, period, attempt, isNew, awayMs, notice, acknowledged };
+  const { head: now } = transaction;
+  const found = { resolution, period, head: now, acknowledged };
+  return { ...found, user, attempt, isNew, awayMs, notice };
 }
-
-/** Whether a person said it, not the application. */
-const isPersons = ({ synthetic }: Turn) => synthetic === undefined;
 
 /** How long the person had been away before this was said, when that is worth a line. */
 function awayBefore(
@@ -121,7 +124,7 @@ function awayBefore(
   turn: Turn,
 ): number | undefined {
   const humanAt = head.session?.human_at;
-  if (humanAt === undefined || !isPersons(turn)) return undefined;
+  if (humanAt === undefined || turn.synthetic !== undefined) return undefined;
   const away = now - Date.parse(humanAt);
   return rules.timeAwayMinutes > 0 && away >= rules.timeAwayMinutes * 60_000 ? away : undefined;
 }
@@ -148,7 +151,7 @@ export function keepPending(
     const away_ms = awayBefore(ports, transaction, turn);
     transaction.control("pending_input", { ...fields, away_ms }, id);
     transaction.set({ pending: [...(transaction.head.pending ?? []), turn.id] });
-    if (isPersons(turn)) sessions.humanActedIn(transaction);
+    if (turn.synthetic === undefined) sessions.humanActedIn(transaction);
   });
 }
 
@@ -192,7 +195,8 @@ export async function beginRetry(
   const isNew = (await chats.logs.find(transaction.chatId, mark)) === undefined;
   if (isNew) transaction.control("turn", fields, mark);
   const { session, told_session: acknowledged } = transaction.head;
-  const begun = { user, resolution, period: session as Period, acknowledged, attempt: 1 };
+  const { head } = transaction;
+  const begun = { user, resolution, period: session as Period, acknowledged, attempt: 1, head };
   return { ...begun, isNew: false, awayMs: undefined, notice: endNotice(resolution) };
 }
 
@@ -221,9 +225,4 @@ function endNotice({ ended, reason, period }: Resolution): string | undefined {
   return ended === "period"
     ? `A new session began (${reason}). The one before is kept and can be read.`
     : `${period.provider} starts afresh (${reason}). What was said is kept.`;
-}
-
-function without(pending: readonly string[] | undefined, id: string) {
-  const rest = pending?.filter((each) => each !== id);
-  return rest === undefined || rest.length === 0 ? undefined : rest;
 }

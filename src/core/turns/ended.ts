@@ -7,6 +7,7 @@ import { bucketOf, type Period } from "../chat/period.ts";
 import type { ProviderModel } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { answerId } from "../chat/turn-ids.ts";
+import { checkUsage } from "../chat/usage.ts";
 import type { JsonObject } from "../json.ts";
 import type { FinishReason, Usage } from "../models/responder.ts";
 import type { Begun } from "./begun.ts";
@@ -68,7 +69,8 @@ export function endTurn(
   const { generation } = begun.period;
   const { chatId, id, retryId } = turn;
   return chats.changeExisting(chatId, async (transaction) => {
-    const isLate = isAfterItsPeriod(transaction, begun);
+    const by = answeredBy(transaction, turn, begun, ended);
+    const isLate = by["hidden"] === true;
     const hasAnswer = ended.text !== "" || ended.outcome === "answered";
     const isOpen = transaction.head.open_turn?.id === id;
     // Its message was hidden or erased since: the provider's own session remembers it and must not be resumed,
@@ -79,7 +81,6 @@ export function endTurn(
       const log = await TurnLog.read(chats, chatId, begun.user);
       log.show(answerId(id, retryId), transaction);
     }
-    const by = answeredBy(transaction, turn, begun, ended);
     const partialReason = partialReasonOf(ended);
     let assistant: StoredMessage | undefined;
     if (ended.messages !== undefined) {
@@ -102,7 +103,7 @@ export function endTurn(
       }) as unknown as StoredMessage;
     }
     const { provider, model, usage, outcome } = ended;
-    sessions.updateIn(transaction, {
+    const delta = {
       turn: id,
       provider,
       model,
@@ -113,7 +114,9 @@ export function endTurn(
       outcome,
       bucket_generation: bucketOf(begun.period, provider).generation,
       session_id: isGone ? undefined : ended.providerSessionId,
-    });
+    };
+    if (ended.messages !== undefined) checkUsage(delta); // its caller says what was used
+    sessions.updateIn(transaction, delta);
     // Only a model that failed without a word leaves the turn open: it can be asked again.
     const isOver = outcome !== "failed" || hasAnswer;
     if (isOver && isOpen) transaction.set({ open_turn: undefined });
@@ -186,15 +189,9 @@ export function answeredBy(
   begun: Begun,
   { provider, model }: ProviderModel,
 ): JsonObject {
+  const { generation } = begun.period;
   const by = { turn: turn.id, provider, model };
-  // Out of every view of the period that began since.
-  if (isAfterItsPeriod(transaction, begun)) {
-    return { ...by, hidden: true, generation: begun.period.generation };
-  }
-  return by;
-}
-
-/** Whether the period in which the turn began has ended: what it stores belongs to the old one. */
-function isAfterItsPeriod(transaction: Transaction, begun: Begun): boolean {
-  return transaction.head.session?.generation !== begun.period.generation;
+  if (transaction.head.session?.generation === generation) return by;
+  // Its period has ended: out of every view of the one that began since.
+  return { ...by, hidden: true, generation };
 }

@@ -19,7 +19,11 @@ export function parseIntent(text: string, companionName?: string): Intent {
   if (trimmed === "") return { type: "unknown", confidence: 0 };
   if (isStopRequest(trimmed, companionName)) return { type: "command", confidence: 1 };
   const [first = "", second = "", third = "", fourth = ""] = words(trimmed);
-  if (isPolite(first, second, third, fourth)) return { type: "command", confidence: 0.9 };
+  // `please`, or `can/could/will/would you [please]`, before an imperative verb.
+  const isAsked = leadIns.has(first) && second === "you";
+  const asked = third === "please" ? fourth : third;
+  const verb = first === "please" ? second : isAsked ? asked : "";
+  if (imperatives.has(verb)) return { type: "command", confidence: 0.9 };
   if (/[?\uff1f\u061f]$/.test(trimmed)) return { type: "question", confidence: 1 };
   if (greetings.has(first) || greetings.has(`${first} ${second}`)) {
     return { type: "greeting", confidence: 0.95 };
@@ -27,13 +31,6 @@ export function parseIntent(text: string, companionName?: string): Intent {
   if (questionWords.has(first)) return { type: "question", confidence: 0.85 };
   if (imperatives.has(first)) return { type: "command", confidence: 0.75 };
   return { type: "unknown", confidence: 0.1 };
-}
-
-/** `please`, or `can/could/will/would you [please]`, before an imperative verb. */
-function isPolite(first: string, second: string, third: string, fourth: string): boolean {
-  if (first === "please") return imperatives.has(second);
-  if (!leadIns.has(first) || second !== "you") return false;
-  return imperatives.has(third === "please" ? fourth : third);
 }
 
 function list(text: string): ReadonlySet<string> {
@@ -98,14 +95,7 @@ export function isStopRequest(utterance: string, companionName = ""): boolean {
 function* words(text: string): Generator<string, void, undefined> {
   for (const [run] of text.matchAll(/[\p{L}\p{M}\p{N}'\u2019-]+/gu)) {
     const plain = run.normalize("NFKC").replaceAll("\u2019", "'").toLowerCase();
-    let start = 0;
-    let end = plain.length;
-    while (start < end && isEdge(plain[start])) start++;
-    while (end > start && isEdge(plain[end - 1])) end--;
-    if (start < end) yield plain.slice(start, end);
+    const [word] = /[^'-](?:.*[^'-])?/.exec(plain) ?? [];
+    if (word !== undefined) yield word;
   }
-}
-
-function isEdge(letter: string | undefined): boolean {
-  return letter === "'" || letter === "-";
 }

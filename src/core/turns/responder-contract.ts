@@ -2,8 +2,7 @@
 import { periodLimits } from "../chat/period.ts";
 import { checkJson, isJsonObject } from "../json.ts";
 import { isCode } from "../models/provider-words.ts";
-import { ResponderError, type ResponderEvent, type Usage } from "../models/responder.ts";
-import { aName, aText, type Check, wrongIn } from "../options.ts";
+import { ResponderError, type ResponderEvent } from "../models/responder.ts";
 import { checkKey } from "../storage/key.ts";
 
 /** A responder does what its type forbids. The message goes on from "its responder", and is safe to show. */
@@ -20,81 +19,56 @@ export function eventsOf(stream: unknown): AsyncIterable<ResponderEvent> {
   throw new BrokenContract(`returns a ${what}: it must be an async generator, \`async *respond\``);
 }
 
-const isName = (value: unknown, maxBytes: number) =>
-  passes(() => checkKey(value, "value", maxBytes));
-const isText = (value: unknown) => typeof value === "string";
-
-const aCall: Check = [
-  '{ id, type: "function", function: { name, arguments } }, of texts',
-  (call) => {
-    if (!isJsonObject(call) || !isJsonObject(call["function"])) return false;
-    const { name, arguments: written } = call["function"];
-    return Boolean(call["id"] && name) && [call["id"], name, written].every(isText);
-  },
-];
+const types = "text, reasoning, tool-call, tool-result, provider-session, provider-data, end";
 
 /** Past it the counts of two runs could not be added. */
 const maxTokens = 2 ** 50;
 
-const aUsage: Check = [
-  "whole numbers of tokens and a cost in dollars, from 0",
-  (usage) => {
-    if (typeof usage !== "object" || usage === null) return false;
-    const { inputTokens, outputTokens, cachedInputTokens, costUsd = 0 } = usage as Usage;
-    const isCost = typeof costUsd === "number" && costUsd >= 0 && costUsd <= periodLimits.costUsd;
-    const isCount = (tokens = 0) => Number.isInteger(tokens) && tokens >= 0 && tokens <= maxTokens;
-    return isCost && [inputTokens, outputTokens, cachedInputTokens].every(isCount);
-  },
-];
-
-const { nameBytes, sessionIdBytes } = periodLimits;
-const checks: Readonly<Record<string, Readonly<Record<string, Check>>>> = {
-  text: { text: aText },
-  reasoning: { text: aText },
-  "tool-call": { call: aCall },
-  "tool-result": { toolCallId: aText, content: aText },
-  "provider-session": {
-    id: [`a text of at most ${sessionIdBytes} bytes`, (id) => isName(id, sessionIdBytes)],
-  },
-  "provider-data": {
-    data: [
-      "an object of JSON",
-      (data) => isJsonObject(data) && passes(() => checkJson(data, "data")),
-    ],
-  },
-  end: {
-    finish: aName,
-    usage: aUsage,
-    model: [
-      `a text of at most ${nameBytes} bytes`,
-      (model) => model === undefined || isName(model, nameBytes),
-    ],
-  },
-};
-
-function passes(check: () => void): boolean {
-  try {
-    check();
-    return true;
-  } catch {
-    return false; // the caller says what it must be
-  }
-}
-
-/** @throws BrokenContract: this is no event. */
-export function checkEvent(event: unknown): asserts event is ResponderEvent {
-  if (typeof event === "string") {
+/** @throws BrokenContract: this is no event, or holds what cannot be stored. */
+export function checkEvent(given: unknown): asserts given is ResponderEvent {
+  if (typeof given === "string") {
     throw new BrokenContract('yields a string: yield { type: "text", text }');
   }
-  const { type } = Object(event) as { readonly type?: unknown };
-  const name = typeof type === "string" && Object.hasOwn(checks, type) ? type : undefined;
-  const wanted = name === undefined ? undefined : checks[name];
-  const types = `its type must be one of ${Object.keys(checks).join(", ")}`;
-  const problem = wanted === undefined ? types : wrongIn(event as object, wanted);
-  if (problem === undefined) return;
-  throw new BrokenContract(
-    `yields an event${name ? ` "${name}"` : ""} of a wrong form: ${problem}`,
-  );
+  const event = Object(given) as ResponderEvent;
+  let says = "";
+  try {
+    if (event.type === "text" || event.type === "reasoning") {
+      if (typeof event.text !== "string") says = "text must be text";
+    } else if (event.type === "tool-call") {
+      const { id, function: called } = Object(event.call);
+      const { name, arguments: written } = Object(called);
+      const isCall = id && name && [id, name, written].every((each) => typeof each === "string");
+      if (!isCall) says = "call must be { id, function: { name, arguments } }, of texts";
+    } else if (event.type === "tool-result") {
+      const { toolCallId, content } = event;
+      const isText = typeof toolCallId === "string" && typeof content === "string";
+      if (!isText) says = "toolCallId and content must be text";
+    } else if (event.type === "provider-session") {
+      checkKey(event.id, "id", periodLimits.sessionIdBytes);
+    } else if (event.type === "provider-data") {
+      checkJson(event.data, "data");
+      if (!isJsonObject(event.data)) says = "data must be an object";
+    } else if (event.type === "end") {
+      if (event.model !== undefined) checkKey(event.model, "model", periodLimits.nameBytes);
+      if (typeof event.finish !== "string") says = "finish must be text";
+      else if (!isUsage(event.usage)) says = "usage must be tokens and dollars, from 0";
+    } else says = `its type must be one of ${types}`;
+  } catch (error) {
+    says = (error as Error).message;
+  }
+  if (says === "") return;
+  const which = event.type === undefined ? "" : ` "${event.type}"`;
+  throw new BrokenContract(`yields an event${which} of a wrong form: ${says}`);
+}
+
+function isUsage(usage: unknown): boolean {
+  if (!isJsonObject(usage)) return false;
+  const { inputTokens, outputTokens, cachedInputTokens, costUsd = 0 } = usage;
+  for (const tokens of [inputTokens, outputTokens, cachedInputTokens]) {
+    const isCount = Number.isInteger(tokens) && Number(tokens) >= 0 && Number(tokens) <= maxTokens;
+    if (tokens !== undefined && !isCount) return false;
+  }
+  return typeof costUsd === "number" && costUsd >= 0 && costUsd <= periodLimits.costUsd;
 }
 
 /** Says why an answer broke off, in words that are safe to show. @param name `provider/model`. */

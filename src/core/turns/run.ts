@@ -58,18 +58,15 @@ export async function run(
   const hooks = ports.extensions.turn(turn);
   if (isGone) throw notFound(turn.chatId, "message that waits");
   if (waited && turn.retryId !== undefined) throw isBeingAnswered();
-  const chosen = choose();
-  const start = {
-    type: "turn",
-    chatId: turn.chatId,
-    agent: ports.companionName,
-    // Where none can be asked the turn fails below, inside the span.
-    model: await chosen.then(({ target }) => target.model).catch(() => undefined),
-  } as const;
+  // Where none can be asked the turn fails below, inside the span.
+  const chosen = await choose().catch((error: unknown) => ({ error }));
+  const model = "error" in chosen ? undefined : chosen.target.model;
+  const start = { type: "turn", chatId: turn.chatId, agent: ports.companionName, model } as const;
   return inSpan(ports.telemetry, start, async (span) => {
     turn.span = span;
     span.add({ stage: "begin" });
-    return runWith(ports, turn, await chosen, hooks);
+    if ("error" in chosen) throw chosen.error;
+    return runWith(ports, turn, chosen, hooks);
   });
 }
 
@@ -93,15 +90,27 @@ async function runWith(
 
   const added = hooks.begun(begun);
   turn.add({ type: "accepted", user: begun.user });
-  const notices = [answerer.notice, begun.notice].filter((text) => text !== undefined);
-  for (const text of notices) turn.add({ type: "notice", text });
+  const notices: string[] = [];
+  for (const text of [answerer.notice, begun.notice]) {
+    if (text === undefined) continue;
+    notices.push(text);
+    turn.add({ type: "notice", text });
+  }
   span.add({ stage: "model", freshness: begun.resolution.reason });
   let assistant: Stored["assistant"];
   let stored: Stored;
   try {
     const [persona, part] = [await ports.persona(), await added];
     const prompt: Prompt = { ...ports, turn, begun, notices, persona, part };
-    stored = await answerer.answer(prompt, (ended) => end(ports, prompt, ended));
+    stored = await answerer.answer(prompt, async (ended) => {
+      const { finish, outcome, usage } = ended;
+      span.add({ stage: "store", finish, input: usage.inputTokens, output: usage.outputTokens });
+      turn.assertUnfenced();
+      const end = await endTurn(ports, turn, begun, ended);
+      span.add({ stage: outcome === "answered" ? "done" : "model" });
+      span.end(outcome === "failed" ? "THROUGHLINE_MODEL_FAILED" : undefined);
+      return end;
+    });
     ({ assistant } = stored);
   } finally {
     hooks.ended(assistant);
@@ -128,17 +137,6 @@ async function runWith(
     reason,
     detail,
   };
-}
-
-async function end(ports: TurnsRuntime, { turn, begun }: Prompt, ended: Ended): Promise<Stored> {
-  const { finish, outcome } = ended;
-  const { inputTokens: input, outputTokens: output } = ended.usage;
-  turn.span.add({ stage: "store", finish, input, output });
-  turn.assertUnfenced();
-  const stored = await endTurn(ports, turn, begun, ended);
-  turn.span.add({ stage: outcome === "answered" ? "done" : "model" });
-  turn.span.end(outcome === "failed" ? "THROUGHLINE_MODEL_FAILED" : undefined);
-  return stored;
 }
 
 export function isBeingAnswered(): ThroughlineError {

@@ -123,7 +123,6 @@ export class TurnQueue {
   async add(turn: Turn, { keep, run, closing }: QueuedTurn): Promise<void> {
     const { chatId } = turn;
     const key = turnKey(chatId, turn.id);
-    const remove = () => this.#turns.get(key) === turn && this.#turns.delete(key);
     this.#turns.set(key, turn);
     // Decided before anything is awaited: what comes later waits behind this.
     const mustWait = this.#chats.isLocked(chatId);
@@ -131,11 +130,11 @@ export class TurnQueue {
     const keepInOrder = () => this.#keeping.run(chatId, keep);
     const kept = mustWait ? keepInOrder() : undefined;
     kept?.catch((error) => {
-      remove();
+      if (this.#turns.get(key) === turn) this.#turns.delete(key);
       turn.fail(error); // now: the sender does not wait for the turns before it
     });
     await locked;
-    let end: () => void;
+    let ended: { readonly answer: TurnAnswer } | { readonly error: unknown };
     let release: Promise<void> | undefined;
     try {
       await kept;
@@ -148,22 +147,28 @@ export class TurnQueue {
       }
       const lease = known ?? (await this.#log.lease(chatId, closing));
       try {
-        const answer = await this.#hold(turn, lease, () => run(mustWait || known === undefined));
-        end = () => turn.end(answer);
+        const waited = mustWait || known === undefined;
+        ended = { answer: await this.#hold(turn, lease, run, waited) };
       } finally {
         release = lease.release();
       }
     } catch (error) {
-      end = () => turn.fail(error);
+      ended = { error };
     }
     this.#chats.unlock(chatId);
-    remove();
-    end();
+    if (this.#turns.get(key) === turn) this.#turns.delete(key);
+    if ("answer" in ended) turn.end(ended.answer);
+    else turn.fail(ended.error);
     await release;
   }
 
   /** Runs a turn in a chat that this process has. If the chat is lost, the turn is fenced. */
-  async #hold<T>(turn: Turn, { lost }: Lease, work: () => Promise<T>): Promise<T> {
+  async #hold(
+    turn: Turn,
+    { lost }: Lease,
+    run: QueuedTurn["run"],
+    waited: boolean,
+  ): Promise<TurnAnswer> {
     const says = "this process lost the chat while it ran a turn there";
     const fence = () => {
       const cause = lost.reason;
@@ -174,7 +179,7 @@ export class TurnQueue {
     this.#running.set(turn.chatId, turn);
     const ended = this.#sessions.turnRuns(turn.chatId);
     try {
-      return await work();
+      return await run(waited);
     } finally {
       this.#running.delete(turn.chatId);
       ended();

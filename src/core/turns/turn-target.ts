@@ -24,33 +24,31 @@ export async function modelFor(
   asked: Target,
 ): Promise<ModelAnswerer> {
   const { standard } = responders;
+  let target: TurnTarget;
+  let responder: Responder;
+  let notice: string | undefined;
   const { head } = await chats.state(chatId);
   const period = head?.session ?? undefined;
   const preferred = period?.preferred;
   // A period that began without a model continues with one as soon as one is configured.
   const current = period === undefined || period.provider === "offline" ? standard : period;
   if (asked.provider !== undefined || asked.model !== undefined) {
-    const target = namedTarget(asked, current, standard);
-    return answerer(target, await responders.get(target.provider, target.model));
+    target = namedTarget(asked, current, standard);
+    responder = await responders.get(target.provider, target.model);
+  } else {
+    const { provider, model } = preferred ?? current;
+    target = { provider, model };
+    try {
+      responder = await responders.get(provider, model);
+      if (preferred) notice = `${provider}/${model} is configured again, and answers.`;
+    } catch (error) {
+      const isStandard = provider === standard.provider && model === standard.model;
+      if (isStandard || !isNotConfigured(error)) throw error;
+      responder = await responders.get(standard.provider, standard.model);
+      notice = preferred === undefined ? fallbackNotice(target, standard) : undefined;
+      target = { ...standard, insteadOf: target };
+    }
   }
-  const { provider, model } = preferred ?? current;
-  try {
-    const responder = await responders.get(provider, model);
-    const isBack = preferred !== undefined;
-    const notice = isBack ? `${provider}/${model} is configured again, and answers.` : undefined;
-    return answerer({ provider, model }, responder, notice);
-  } catch (error) {
-    const isStandard = provider === standard.provider && model === standard.model;
-    if (isStandard || !isNotConfigured(error)) throw error;
-    const responder = await responders.get(standard.provider, standard.model);
-    const insteadOf = { provider, model };
-    const notice = preferred === undefined ? fallbackNotice(insteadOf, standard) : undefined;
-    return answerer({ ...standard, insteadOf }, responder, notice);
-  }
-}
-
-/** @param notice for the person: another model than before answers, because of what is configured. */
-function answerer(target: TurnTarget, responder: Responder, notice?: string): ModelAnswerer {
   return {
     target,
     responder,

@@ -101,8 +101,9 @@ export class Turn {
   /** Settles with the stored result. Rejects when nothing, or no answer, could be stored. */
   readonly done: Promise<TurnAnswer>;
 
-  readonly #progress: TurnProgress[] = [];
   readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
+  readonly #progress: TurnProgress[] = [];
   #wake = Promise.withResolvers<void>();
   #fenced: Error | undefined;
   #ended = false;
@@ -123,10 +124,6 @@ export class Turn {
     this.isAgain = words.isAgain ?? false;
     this.done = this.#result.promise;
     this.done.catch(() => undefined); // those who await it get the error
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   /** The waits for the provider so far. */
