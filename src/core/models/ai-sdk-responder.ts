@@ -3,7 +3,6 @@ import {
   InvalidResponseDataError,
   isStepCount,
   type LanguageModel,
-  type ModelMessage,
   NoOutputGeneratedError,
   streamText,
   wrapLanguageModel,
@@ -21,12 +20,11 @@ import {
 import { isLongerThan } from "../storage/key.ts";
 import { silentSpan } from "../telemetry.ts";
 import { Answer, type AnswerEnd } from "./answer.ts";
-import { Deadline } from "./deadline.ts";
 import { type Attempt, toResponderError, unavailable } from "./errors.ts";
 import { ModelCall, type StreamPart } from "./model-call.ts";
 import { type Price, toUsage, unknownUsage } from "./prices.ts";
 import { writeProviderData } from "./provider-data.ts";
-import { planSession, type SessionPlan, sessionIdOf } from "./provider-session.ts";
+import { planSession, sessionIdOf } from "./provider-session.ts";
 import {
   type Responder,
   ResponderError,
@@ -108,30 +106,7 @@ const checks: Checks<AiSdkResponderOptions> = {
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION` at once: an option cannot be used.
  */
 export function aiSdkResponder(given: AiSdkResponderOptions): Responder {
-  const options = resolveOptions("the options of aiSdkResponder", given, defaults, checks);
-  const { provider, window, modelId = options.model.modelId, takes = () => false } = options;
-  const name = `${provider}/${modelId}`;
-  const setup: Setup = { options, name, takesTools: true, thinking: undefined, window };
-  return {
-    provider,
-    model: modelId,
-    get window() {
-      return setup.window;
-    },
-    takes,
-    respond: (request, signal) => respond(setup, request, signal),
-  };
-}
-
-interface Setup {
-  readonly options: Resolved<AiSdkResponderOptions, typeof defaults>;
-  readonly name: string;
-  /** Until it turns out that it does not. */
-  takesTools: boolean;
-  /** What a refusal taught: whether its messages are sent with what it thought. */
-  thinking: boolean | undefined;
-  /** As configured, or what the provider said when it refused a request as too long. */
-  window: number | undefined;
+  return new AiSdkModel(resolveOptions("the options of aiSdkResponder", given, defaults, checks));
 }
 
 /** The clients whose user messages have a `name`. Ollama's server speaks the same protocol and ignores it. */
@@ -140,135 +115,204 @@ const withNameField: readonly string[] = ["openai.chat", "openai-compatible.chat
 /** How often a model is asked within one answer, each time but the last one with new results. */
 const maxSteps = 4;
 
-async function* respond(
-  setup: Setup,
-  request: ResponderRequest,
-  signal: AbortSignal,
-): AsyncGenerator<ResponderEvent, void> {
-  const { tools, ...plain } = request;
-  let { takesTools, thinking } = setup;
-  for (;;) {
-    const texts = [request.instructions, tools?.instructions ?? ""].filter((text) => text !== "");
-    const asked = tools && takesTools ? { ...request, instructions: texts.join("\n\n") } : plain;
-    // Ollama passes over a thought that is sent back: it would only take room in the window.
-    const answer = new Answer(setup.options.provider !== "ollama");
+/** A model, with what it has taught by what it refused. */
+class AiSdkModel implements Responder {
+  readonly provider: string;
+  readonly model: string;
+  /** As configured, or what the provider said when it refused a request as too long. */
+  window: number | undefined;
+  readonly takes: NonNullable<Responder["takes"]>;
+  readonly #options: Resolved<AiSdkResponderOptions, typeof defaults>;
+  readonly #name: string;
+  /** Until it turns out that it does not. */
+  #takesTools = true;
+  /** Whether its messages are sent with what it thought. */
+  #thinking: boolean | undefined;
+
+  constructor(options: Resolved<AiSdkResponderOptions, typeof defaults>) {
+    const { provider, window, modelId = options.model.modelId, takes = () => false } = options;
+    this.provider = provider;
+    this.model = modelId;
+    this.window = window;
+    this.takes = takes;
+    this.#options = options;
+    this.#name = `${provider}/${modelId}`;
+  }
+
+  async *respond(
+    request: ResponderRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<ResponderEvent, void> {
+    const { tools, ...plain } = request;
+    let takesTools = this.#takesTools;
+    let thinking = this.#thinking;
+    for (;;) {
+      const texts = [request.instructions, tools?.instructions ?? ""].filter((text) => text !== "");
+      const asked = tools && takesTools ? { ...request, instructions: texts.join("\n\n") } : plain;
+      // Ollama passes over a thought that is sent back: it would only take room in the window.
+      const answer = new Answer(this.provider !== "ollama");
+      try {
+        yield* this.#ask(asked, answer, thinking, signal);
+        this.#takesTools = takesTools; // like this it answers
+        this.#thinking = thinking;
+        return;
+      } catch (error) {
+        const isRefused = error instanceof ResponderError && !answer.begun;
+        const refuses = isRefused ? error.refuses : undefined;
+        if (refuses === "tools" && "tools" in asked) takesTools = false;
+        else if (refuses === "thinking" && thinking === this.#thinking) {
+          thinking = !(thinking ?? hasThoughts(request.messages));
+        } else throw error;
+      }
+    }
+  }
+
+  async *#ask(
+    request: ResponderRequest,
+    answer: Answer,
+    thinking: boolean | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<ResponderEvent, void> {
+    const { firstTokenTimeoutMs, idleTimeoutMs, totalTimeoutMs, model, ...options } = this.#options;
+    const { messages, resumed, ...plan } = planSession(model.provider, request);
+    const { tools, span = silentSpan } = request;
+    const attempt = { name: this.#name, resumed, usage: unknownUsage };
+    const reader = new AbortController();
+    let missed: string | undefined;
+    const limit = (ms: number, what: string) =>
+      setTimeout(() => {
+        missed ??= `${what} ${ms / 1000} s`;
+        reader.abort();
+      }, ms);
+    const total = limit(totalTimeoutMs, "did not end its answer within");
+    let wait = limit(firstTokenTimeoutMs, "did not answer within");
+    const calls: ModelCall[] = [];
     try {
-      yield* respondOnce(setup, { asked, answer, thinking }, signal);
-      setup.takesTools = takesTools; // like this it answers
-      setup.thinking = thinking;
-      return;
+      const hasNames = withNameField.includes(model.provider);
+      const { stream } = streamText({
+        ...plan,
+        model: this.#guarded(request, attempt, calls, signal),
+        messages: toAiMessages(messages, request.context, thinking, hasNames),
+        maxRetries: 0, // the retries are ours: see #guarded
+        abortSignal: AbortSignal.any([signal, reader.signal]),
+        telemetry: { isEnabled: false },
+        onError: () => undefined, // its default prints the request; the stream brings the error to us
+        maxOutputTokens: options.maxOutputTokens,
+        tools: tools && toAiTools(tools, span),
+        stopWhen: isStepCount(maxSteps),
+      });
+      for await (const part of stream) {
+        const event = answer.read(part);
+        clearTimeout(wait); // while the reader of the answer is busy, the model is not late
+        const data = event && answer.dataBefore(event);
+        if (data !== undefined) yield { type: "provider-data", data };
+        if (event !== undefined) yield event;
+        if (answer.isFlood) break;
+        const isUnderWay = answer.begun && !answer.isAskedAgain;
+        wait = isUnderWay
+          ? limit(idleTimeoutMs, "fell silent for")
+          : limit(firstTokenTimeoutMs, "did not answer within");
+      }
     } catch (error) {
-      const refuses = error instanceof ResponderError && !answer.begun ? error.refuses : undefined;
-      if (refuses === "tools" && "tools" in asked) takesTools = false;
-      else if (refuses === "thinking" && thinking === setup.thinking) {
-        thinking = !(thinking ?? hasThoughts(request.messages));
-      } else throw error;
+      if (signal.aborted) throw signal.reason;
+      throw this.#failed(error, attempt);
+    } finally {
+      clearTimeout(wait);
+      clearTimeout(total);
+      reader.abort();
+      for (const call of calls) call.end(); // one that failed, or was not read to its end
     }
+    if (answer.end.finish === undefined) {
+      signal.throwIfAborted();
+      if (missed !== undefined) throw unavailable(missed, attempt);
+    }
+    if (answer.isFlood) throw unavailable("sent more than can be read", attempt);
+    yield* this.#lastEvents(answer, attempt);
   }
-}
 
-interface Asking {
-  readonly asked: ResponderRequest;
-  readonly answer: Answer;
-  readonly thinking: boolean | undefined;
-}
+  #failed(error: unknown, attempt: Attempt): ResponderError {
+    const known = toResponderError(error, attempt);
+    const { window = this.window } = known;
+    if (window !== undefined) this.window = Math.min(window, this.window ?? window);
+    return known;
+  }
 
-async function* respondOnce(
-  setup: Setup,
-  { asked: request, answer, thinking }: Asking,
-  signal: AbortSignal,
-): AsyncGenerator<ResponderEvent, void> {
-  const plan = planSession(setup.options.model.provider, request);
-  const attempt = { name: setup.name, resumed: plan.resumed, usage: unknownUsage };
-  const deadline = new Deadline(setup.options);
-  const reader = new AbortController();
-  const calls: ModelCall[] = [];
-  try {
-    const abortSignal = AbortSignal.any([signal, deadline.signal, reader.signal]);
-    const model = guarded(setup, request, { attempt, calls, signal });
-    const hasNames = withNameField.includes(setup.options.model.provider);
-    const messages = toAiMessages(plan.messages, request.context, thinking, hasNames);
-    for await (const part of ask(setup, model, { ...plan, messages }, request, abortSignal)) {
-      const event = answer.read(part);
-      deadline.pause();
-      const data = event && answer.dataBefore(event);
+  /** What only a whole answer yields: the session to resume, the data to send back, and the end. */
+  *#lastEvents(answer: Answer, known: Attempt): Generator<ResponderEvent> {
+    const { end } = answer;
+    const usage = end.usage === undefined ? unknownUsage : toUsage(end.usage, this.#options.price);
+    const attempt = { ...known, usage };
+    const finish = closedEarly(end) ? "other" : end.error === undefined ? end.finish : "error";
+    const partial = finish === "error" || finish === "other" || finish === undefined;
+    // A request that was refused after a tool is refused in the provider's words.
+    if (partial && answer.begun && APICallError.isInstance(end.error)) {
+      throw this.#failed(end.error, attempt);
+    }
+    if (partial && !answer.begun) {
+      if (closedEarly(end)) throw unavailable("closed the connection without an answer", attempt);
+      throw this.#failed(end.error, attempt);
+    }
+    if (finish === "stop" || finish === "length" || finish === "tool-calls") {
+      const id = sessionIdOf(this.#options.model.provider, end.metadata);
+      if (id !== undefined) yield { type: "provider-session", id };
+      const reasoning = answer.reasoning;
+      const data = writeProviderData({ reasoning, responseId: id });
       if (data !== undefined) yield { type: "provider-data", data };
-      if (event !== undefined) yield event;
-      if (answer.isFlood) break;
-      if (answer.begun && !answer.isAskedAgain) deadline.expectMore();
-      else deadline.expectFirst();
     }
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    throw failed(setup, error, attempt);
-  } finally {
-    deadline.stop();
-    reader.abort();
-    for (const call of calls) call.end(); // one that failed, or was not read to its end
+    // Some servers name a model by its path.
+    const isLong = end.model !== undefined && isLongerThan(end.model, periodLimits.nameBytes);
+    const model = isLong ? undefined : end.model || undefined;
+    yield { type: "end", finish: finish ?? "other", usage, model };
   }
-  if (answer.end.finish === undefined && signal.aborted) throw signal.reason;
-  if (answer.end.finish === undefined && deadline.missed !== undefined) {
-    throw unavailable(deadline.missed, attempt);
-  }
-  if (answer.isFlood) throw unavailable("sent more than can be read", attempt);
-  yield* lastEvents(setup, answer, attempt);
-}
 
-function ask(
-  setup: Setup,
-  model: SdkModel,
-  plan: Omit<SessionPlan, "messages"> & { readonly messages: ModelMessage[] },
-  { tools, span = silentSpan }: ResponderRequest,
-  abortSignal: AbortSignal,
-): ReturnType<typeof streamText>["stream"] {
-  return streamText({
-    model,
-    messages: plan.messages,
-    maxRetries: 0, // the retries are ours: see guarded
-    abortSignal,
-    telemetry: { isEnabled: false },
-    onError: () => undefined, // its default prints the request; the stream brings the error to us
-    instructions: plan.instructions,
-    providerOptions: plan.providerOptions,
-    maxOutputTokens: setup.options.maxOutputTokens,
-    tools: tools && toAiTools(tools, span),
-    stopWhen: isStepCount(maxSteps),
-  }).stream;
-}
-
-function failed(setup: Setup, error: unknown, attempt: Attempt): ResponderError {
-  const known = toResponderError(error, attempt);
-  const { window } = known;
-  if (window !== undefined) setup.window = Math.min(window, setup.window ?? window);
-  return known;
-}
-
-/** What only a whole answer yields: the session to resume, the data to send back, and the end. */
-function* lastEvents(setup: Setup, answer: Answer, known: Attempt): Generator<ResponderEvent> {
-  const { end } = answer;
-  const usage = end.usage === undefined ? unknownUsage : toUsage(end.usage, setup.options.price);
-  const attempt = { ...known, usage };
-  const finish = closedEarly(end) ? "other" : end.error === undefined ? end.finish : "error";
-  const partial = finish === "error" || finish === "other" || finish === undefined;
-  // A request that was refused after a tool is refused in the provider's words.
-  if (partial && answer.begun && APICallError.isInstance(end.error)) {
-    throw failed(setup, end.error, attempt);
+  /**
+   * The model with our retries and a span for each call, and without its warnings: the SDK prints them on the
+   * process, and some of them quote whole messages.
+   *
+   * @param calls Each call that is made is added.
+   * @param signal stops the turn.
+   */
+  #guarded(
+    { onRetry, span = silentSpan }: ResponderRequest,
+    attempt: Attempt,
+    calls: ModelCall[],
+    signal: AbortSignal,
+  ): SdkModel {
+    const { model, maxRetries } = this.#options;
+    const { provider, model: name } = this;
+    return wrapLanguageModel({
+      model: model as SdkModel,
+      middleware: {
+        specificationVersion: "v4",
+        // A lone surrogate, from a tool or a file, would get every request of the chat refused.
+        transformParams: async ({ params }) => wellFormed(params),
+        async wrapStream({ doStream, params }) {
+          const call = new ModelCall(span, { provider, model: name }, signal);
+          calls.push(call);
+          const result = await call.ask(params.prompt, () =>
+            withRetries(doStream, {
+              maxRetries,
+              signal: params.abortSignal,
+              onWait: ({ error, ...wait }) => {
+                const { message: reason, detail } = toResponderError(error, attempt);
+                onRetry?.({ reason, detail, ...wait });
+              },
+            }),
+          );
+          const quiet = result.stream.pipeThrough(thinkTagsToReasoning()).pipeThrough(
+            new TransformStream<StreamPart, StreamPart>({
+              flush: () => call.end(),
+              transform(part, controller) {
+                call.read(part);
+                controller.enqueue(part.type === "stream-start" ? { ...part, warnings: [] } : part);
+              },
+            }),
+          );
+          return { ...result, stream: quiet };
+        },
+      },
+    });
   }
-  if (partial && !answer.begun) {
-    if (closedEarly(end)) throw unavailable("closed the connection without an answer", attempt);
-    throw failed(setup, end.error, attempt);
-  }
-  if (finish === "stop" || finish === "length" || finish === "tool-calls") {
-    const id = sessionIdOf(setup.options.model.provider, end.metadata);
-    if (id !== undefined) yield { type: "provider-session", id };
-    const reasoning = answer.reasoning;
-    const data = writeProviderData({ reasoning, responseId: id });
-    if (data !== undefined) yield { type: "provider-data", data };
-  }
-  // Some servers name a model by its path.
-  const isLong = end.model !== undefined && isLongerThan(end.model, periodLimits.nameBytes);
-  const model = isLong ? undefined : end.model || undefined;
-  yield { type: "end", finish: finish ?? "other", usage, model };
 }
 
 /** The connection closed without a finish. Some providers of the SDK report it as their own error. */
@@ -276,56 +320,4 @@ function closedEarly(end: AnswerEnd): boolean {
   if (NoOutputGeneratedError.isInstance(end.error)) return true;
   if (InvalidResponseDataError.isInstance(end.error)) return end.error.data === undefined;
   return end.error === undefined && (end.finish === undefined || end.finish === "other");
-}
-
-interface Calls {
-  readonly attempt: Attempt;
-  /** Each call that is made is added. */
-  readonly calls: ModelCall[];
-  /** Stops the turn. */
-  readonly signal: AbortSignal;
-}
-
-/**
- * The model with our retries and a span for each call, and without its warnings: the SDK prints them on the
- * process, and some of them quote whole messages.
- */
-function guarded(
-  setup: Setup,
-  { onRetry, span = silentSpan }: ResponderRequest,
-  { attempt, calls, signal }: Calls,
-): SdkModel {
-  const { model, maxRetries, provider, modelId = model.modelId } = setup.options;
-  return wrapLanguageModel({
-    model: model as SdkModel,
-    middleware: {
-      specificationVersion: "v4",
-      // A lone surrogate, from a tool or a file, would get every request of the chat refused.
-      transformParams: async ({ params }) => wellFormed(params),
-      async wrapStream({ doStream, params }) {
-        const call = new ModelCall(span, { provider, model: modelId }, signal);
-        calls.push(call);
-        const result = await call.ask(params.prompt, () =>
-          withRetries(doStream, {
-            maxRetries,
-            signal: params.abortSignal,
-            onWait: ({ error, ...wait }) => {
-              const { message: reason, detail } = toResponderError(error, attempt);
-              onRetry?.({ reason, detail, ...wait });
-            },
-          }),
-        );
-        const quiet = result.stream.pipeThrough(thinkTagsToReasoning()).pipeThrough(
-          new TransformStream<StreamPart, StreamPart>({
-            flush: () => call.end(),
-            transform(part, controller) {
-              call.read(part);
-              controller.enqueue(part.type === "stream-start" ? { ...part, warnings: [] } : part);
-            },
-          }),
-        );
-        return { ...result, stream: quiet };
-      },
-    },
-  });
 }

@@ -14,19 +14,6 @@ export interface Attempt {
   readonly usage: Usage;
 }
 
-/** What an error says, in words that are safe to show. */
-interface Facts {
-  readonly status: number | undefined;
-  /** The provider's own words of a closed set: `invalid_api_key`, `overloaded_error`. */
-  readonly codes: readonly string[];
-  readonly param: string | undefined;
-  /** Of the connection: `ECONNREFUSED`, `ECONNRESET`. Not for people. */
-  readonly errno: string | undefined;
-  readonly name: string;
-  /** How long the provider asks to wait, in milliseconds. */
-  readonly waitMs: number | undefined;
-}
-
 /**
  * Any failure of the AI SDK as a `ResponderError`.
  *
@@ -36,22 +23,51 @@ interface Facts {
  */
 export function toResponderError(error: unknown, attempt: Attempt): ResponderError {
   if (error instanceof ResponderError) return error;
-  const facts = factsOf(error);
+  const fields = isJsonObject(error) ? error : {};
+  const body = APICallError.isInstance(error) ? errorBody(error.data) : fields;
+  const given = fields["statusCode"];
+  const status = typeof given === "number" && given >= 400 ? given : undefined;
+  const errno = errnoOf(error);
+  // The code of a connection error of Bun or Node stands in the same field as a provider's code.
+  const codes = [body["code"], body["type"]].filter(isCode).filter((code) => code !== errno);
+  const own = isCode(fields["name"]) ? fields["name"] : "Error";
   const { means, window } = refusalOf(error) ?? {};
-  const refused = means === "pictures" ? "refused" : kindOf(facts, attempt.resumed);
-  const kind = means === "too_long" ? means : refused;
-  const refuses = means === "tools" || means === "thinking" ? means : undefined;
-  const detail = providerWords(error, attempt.name);
-  const { errno } = facts;
-  return new ResponderError(`${attempt.name} ${explain(kind, facts)}`, {
+  const isUnknownId = codes.includes(noSession) || body["param"] === "previous_response_id";
+  const isRefused = status ? !isTransient(status) : [own, ...codes].some((it) => refusals.test(it));
+  let kind: ResponderError["kind"] = isRefused ? "refused" : "unavailable";
+  if (attempt.resumed && isUnknownId) kind = "session_refused";
+  if (means === "pictures") kind = "refused";
+  if (means === "too_long") kind = means;
+  const known = [...(status ? [`HTTP ${status}`] : []), ...codes.slice(0, 1)];
+  // The SDK's own name is all that says why nothing was sent.
+  if (known.length === 0 && kind === "refused") known.push(own);
+  const why = known.length === 0 ? "" : ` (${known.join(", ")})`;
+  const says: Readonly<Record<ResponderError["kind"], string>> = {
+    session_refused: `does not know the session that was to be resumed${why}`,
+    too_long: `refused the request${why}: it is too long for this model`,
+    refused: `refused the request${why}${hints[status ?? 0] ?? ""}`,
+    unavailable: failedAs(status, errno, why) + requestedWait(error, status),
+  };
+  const detail = safeLine(
+    APICallError.isInstance(error) ? wordsOfCall(error) : wordsIn(error),
+    attempt.name,
+  );
+  return new ResponderError(`${attempt.name} ${says[kind]}`, {
     kind,
     window,
-    refuses,
+    refuses: means === "tools" || means === "thinking" ? means : undefined,
     usage: attempt.usage,
     detail,
     errno,
   });
 }
+
+const noSession = "previous_response_not_found";
+const hints: Readonly<Record<number, string>> = {
+  401: ": check its key",
+  403: ": check its key",
+  404: ": check the name of the model",
+};
 
 /** A failure that no error describes: a missed deadline, a connection that closed. */
 export function unavailable(what: string, attempt: Attempt): ResponderError {
@@ -59,21 +75,6 @@ export function unavailable(what: string, attempt: Attempt): ResponderError {
     kind: "unavailable",
     usage: attempt.usage,
   });
-}
-
-function factsOf(error: unknown): Facts {
-  const fields = isJsonObject(error) ? error : {};
-  const body = APICallError.isInstance(error) ? errorBody(error.data) : fields;
-  const status = fields["statusCode"];
-  const param = body["param"];
-  return {
-    status: typeof status === "number" && status >= 400 ? status : undefined,
-    codes: [body["code"], body["type"]].filter(isCode),
-    param: typeof param === "string" ? param : undefined,
-    errno: errnoOf(error),
-    name: isCode(fields["name"]) ? fields["name"] : "Error",
-    waitMs: requestedWaitMs(error),
-  };
 }
 
 /** `{ error: { code, type, param } }`, which OpenAI, Anthropic and those that speak like them send. */
@@ -94,53 +95,19 @@ function errnoOf(error: unknown): string | undefined {
   return undefined;
 }
 
-function kindOf(facts: Facts, resumed: boolean): ResponderError["kind"] {
-  const refusedId =
-    facts.codes.includes("previous_response_not_found") || facts.param === "previous_response_id";
-  if (resumed && refusedId) return "session_refused";
-  if (facts.status !== undefined) return isTransient(facts.status) ? "unavailable" : "refused";
-  return refusals.has(facts.name) || facts.codes.some((code) => refusals.has(code))
-    ? "refused"
-    : "unavailable";
-}
-
 /** Request timeout, conflict, too early, too many requests, and whatever is the server's fault. */
 function isTransient(status: number): boolean {
   return status >= 500 || [408, 409, 425, 429].includes(status);
 }
 
 /** Errors without a status that asking again cannot heal. */
-const refusals: ReadonlySet<string> = new Set([
-  "AI_InvalidArgumentError",
-  "AI_InvalidPromptError",
-  "AI_LoadAPIKeyError",
-  "AI_LoadSettingError",
-  "AI_MessageConversionError",
-  "AI_MissingToolResultsError",
-  "AI_NoSuchModelError",
-  "AI_UnsupportedFunctionalityError",
-  "authentication_error",
-  "billing_error",
-  "invalid_request_error",
-  "not_found_error",
-  "permission_error",
-]);
+const refusals =
+  /^(AI_(Invalid(Argument|Prompt)|Load(APIKey|Setting)|MessageConversion|MissingToolResults|NoSuchModel|UnsupportedFunctionality)Error|(authentication|billing|invalid_request|not_found|permission)_error)$/;
 
-function explain(kind: ResponderError["kind"], facts: Facts): string {
-  const status = facts.status === undefined ? [] : [`HTTP ${facts.status}`];
-  // The code of a connection error of Bun or Node stands in the same field as a provider's code.
-  const codes = facts.codes.filter((code) => code !== facts.errno).slice(0, 1);
-  const known = [...status, ...codes];
-  // The SDK's own name is all that says why nothing was sent.
-  const named = known.length === 0 && kind === "refused" ? [facts.name] : known;
-  const why = named.length === 0 ? "" : ` (${named.join(", ")})`;
-  if (kind === "session_refused") return `does not know the session that was to be resumed${why}`;
-  if (kind === "too_long") return `refused the request${why}: it is too long for this model`;
-  if (kind === "refused") return `refused the request${why}${hint(facts)}`;
-  if (facts.status === 429) return `is rate limited${why}${requestedWait(facts)}`;
-  if (facts.status !== undefined) return `failed${why}${requestedWait(facts)}`;
-  if (facts.errno === undefined) return `broke off${why}`;
-  return unreachable[facts.errno] ?? "broke off: the connection was lost";
+function failedAs(status: number | undefined, errno: string | undefined, why: string): string {
+  if (status !== undefined) return `${status === 429 ? "is rate limited" : "failed"}${why}`;
+  if (errno === undefined) return `broke off${why}`;
+  return unreachable[errno] ?? "broke off: the connection was lost";
 }
 
 /** What the codes of connections mean that never came about. */
@@ -155,21 +122,12 @@ const unreachable: Readonly<Record<string, string>> = {
 };
 
 /** Worth a word where it is too long to wait for. */
-function requestedWait({ waitMs }: Facts): string {
-  if (waitMs === undefined || waitMs <= longestWaitMs) return "";
-  return `: it asks to wait ${Math.ceil(waitMs / 1_000)} s`;
+function requestedWait(error: unknown, status: number | undefined): string {
+  const waitMs = status === undefined ? 0 : (requestedWaitMs(error) ?? 0);
+  return waitMs <= longestWaitMs ? "" : `: it asks to wait ${Math.ceil(waitMs / 1_000)} s`;
 }
 
-function hint(facts: Facts): string {
-  if (facts.status === 401 || facts.status === 403) return ": check its key";
-  return facts.status === 404 ? ": check the name of the model" : "";
-}
-
-/** What a provider says about a failure. `undefined`: it said nothing, or it refused the key, which it then quotes. */
-function providerWords(error: unknown, name: string): string | undefined {
-  return safeLine(APICallError.isInstance(error) ? wordsOfCall(error) : wordsIn(error), name);
-}
-
+/** What a provider says about a failure. `undefined`: nothing, or it refused the key, which it then quotes. */
 function wordsOfCall({ statusCode, data, responseBody }: APICallError): string | undefined {
   if (statusCode === 401 || statusCode === 403) return undefined;
   const words = wordsIn(data);

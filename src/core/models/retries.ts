@@ -1,4 +1,5 @@
 import { APICallError } from "ai";
+import { until } from "../timers.ts";
 import { refusalOf } from "./refusals.ts";
 
 interface RetryOptions {
@@ -41,8 +42,8 @@ export async function withRetries<T>(
       const mayPass = isFault && !["too_long", "pictures"].includes(means);
       if (!mayPass || attempt > maxRetries || waitMs > longestWaitMs) throw error;
       onWait({ attempt: attempt + 1, waitMs, error });
+      await until(new Promise(() => undefined), { ms: waitMs, signal });
       signal?.throwIfAborted();
-      await pause(waitMs, signal);
     }
   }
 }
@@ -63,15 +64,4 @@ export function requestedWaitMs(error: unknown): number | undefined {
 
 function numberOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,9}(?:\.\d+)?$/.test(text) ? Number(text) : undefined;
-}
-
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const stop = () => reject(signal?.reason);
-  signal?.addEventListener("abort", stop, { once: true });
-  return promise.finally(() => {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", stop);
-  });
 }
