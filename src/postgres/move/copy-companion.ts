@@ -51,8 +51,8 @@ export interface CopyReport {
 /** Logs that are copied at once: most of the time of each is waiting. */
 const logsAtOnce = 8;
 
-/** How long another copy is waited for, in milliseconds: the lease of one that was killed lasts 10 s. */
-const longestWaitMs = 12_000;
+/** How long another copy is waited for, in milliseconds: the lease of one that was killed lasts 5 s. */
+const longestWaitMs = 7_000;
 
 /**
  * Copies a companion from one storage into another, which must be empty: the marks of what was forgotten,
