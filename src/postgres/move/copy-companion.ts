@@ -65,7 +65,7 @@ const longestWaitMs = 7_000;
  *
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the target is not empty, and nothing was written; or something
  *   was written to one of them during the copy.
- * @throws ThroughlineError `THROUGHLINE_LOCKED`: a server runs one of them, or another copy does, 12 s later still.
+ * @throws ThroughlineError `THROUGHLINE_LOCKED`: a server runs one of them, or another copy does, 7 s later still.
  * @throws ThroughlineError `THROUGHLINE_CORRUPT`: the source is damaged; see `damaged`.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` and the other codes of `LogStore.append`.
  */
