@@ -70,16 +70,6 @@ function like(standard: unknown): Check {
   return typeof standard === "function" ? aFunction : anObject;
 }
 
-/** Says which of these values is not what it must be, if one is not. */
-export function wrongIn(
-  values: object,
-  checks: Readonly<Record<string, Check>>,
-): string | undefined {
-  const given = values as Readonly<Record<string, unknown>>;
-  const wrong = Object.entries(checks).find(([name, [, fits]]) => !fits(given[name]));
-  return wrong && `${wrong[0]} must be ${wrong[1][0]}`;
-}
-
 /** Checks what a public function was called with. @throws ThroughlineError `THROUGHLINE_INVALID`. */
 export function checkArgument<T>(
   value: T,

@@ -11,9 +11,9 @@ import {
   type ImportOptions,
   type ImportReport,
   type Notes,
-  ReportDraft,
-  type SetAside,
+  newReport,
   type Source,
+  setAside,
 } from "./import.ts";
 import { readLine } from "./lines.ts";
 import { type RecordEntry, readEntries } from "./nanobot-file.ts";
@@ -35,48 +35,34 @@ export async function importChats(
   sources: Iterable<Source>,
   options: ImportOptions,
   form: Form = "seed",
-  report = new ReportDraft(),
+  report = newReport(),
 ): Promise<ImportReport> {
-  const found: { readonly source: Source; readonly at: number }[] = [];
+  const found: Pick<Scan, "source" | "newestAt">[] = [];
   for (const source of sources) {
     await attempt(report, source.name, async () => {
       const { newestAt } = await scan(source, form, options.zone);
-      found.push({ source, at: newestAt });
+      found.push({ source, newestAt });
     });
   }
   if (options.into !== undefined && found.length > 1) {
     throw invalid("only a source of one chat can be imported into a chat of another name");
   }
   // The newest of a chat comes first, and so gets its name.
-  found.sort((a, b) => b.at - a.at || (a.source.name < b.source.name ? -1 : 1));
+  found.sort((a, b) => b.newestAt - a.newestAt || (a.source.name < b.source.name ? -1 : 1));
   for (const { source } of found) {
     await attempt(report, source.name, async () => {
       const scanned = await scan(source, form, options.zone);
       await new ChatImport(scanned, form, options, report).run();
     });
   }
-  return report.done();
-}
-
-/** The chat that a source goes to. */
-interface Target {
-  readonly chatId: string;
-  /** What the chat has of the source; absent: there is no such chat. */
-  readonly before?: Imported | undefined;
-}
-
-/** A record of a source, and its number in the chat. */
-interface Placed {
-  readonly entry: RecordEntry;
-  readonly seq: number;
-  readonly isNew: boolean;
+  return report;
 }
 
 class ChatImport {
   readonly #scan: Scan;
   readonly #form: Form;
   readonly #options: ImportOptions;
-  readonly #report: ReportDraft;
+  readonly #report: ImportReport;
   readonly #notes: Notes;
   #seq = 0;
   #messages = 0;
@@ -89,7 +75,7 @@ class ChatImport {
   #title: { readonly text: string; readonly of: string } | undefined;
   #lastAt = "";
 
-  constructor(scanned: Scan, form: Form, options: ImportOptions, report: ReportDraft) {
+  constructor(scanned: Scan, form: Form, options: ImportOptions, report: ImportReport) {
     this.#scan = scanned;
     this.#form = form;
     this.#options = options;
@@ -99,13 +85,12 @@ class ChatImport {
 
   async run(): Promise<void> {
     const { chatId: key, unreadable, records, messages, head, source } = this.#scan;
+    setAside(this.#report, this.#scan.setAside, unreadable);
     const { dryRun, into: chatId = key } = this.#options;
     const has = dryRun ? undefined : await this.#has(chatId);
     const isKnown = has?.digest === this.#scan.digest;
     const forgotten_at = isKnown ? undefined : await this.#forgottenAt(chatId);
     if (records === 0 && head.count === 0 && unreadable > 0) {
-      // No chat is made of it: its bytes are kept for the chat that it names.
-      await this.#setAside(chatId, forgotten_at === undefined);
       throw corrupt("nothing in it can be read");
     }
     if (records > 0 && messages === 0 && head.count === 0) {
@@ -113,19 +98,18 @@ class ChatImport {
     }
     this.#checkEnd();
     if (forgotten_at !== undefined) {
-      await this.#setAside(chatId, false);
-      const { messages } = this.#scan;
       this.#report.refused.push({ chat_id: chatId, source: source.name, forgotten_at, messages });
       return;
     }
     if (has !== undefined && !isKnown && !(await this.#isGrown(chatId, has))) {
       throw writtenTo(chatId);
     }
-    await this.#setAside(chatId, !isKnown);
-    const target = { chatId, before: has };
     if (isKnown || dryRun)
-      for await (const _ of this.#fill(target)); // counts
-    else await this.#store(target);
+      for await (const _ of this.#fill(has)); // counts
+    else {
+      await writeChat(this.#options.chats, chatId, has, (old) => this.#whole(chatId, has, old));
+    }
+    this.#report.foreign += this.#foreign;
     this.#report.chats.push({
       chat_id: chatId,
       source: source.name,
@@ -182,23 +166,22 @@ class ChatImport {
     return (await chats.forgottenAt(this.#scan.chatId)) ?? (await chats.forgottenAt(chatId));
   }
 
-  /** Stores what the chat lacks. */
-  async #store(target: Target): Promise<void> {
-    const { chatId, before } = target;
-    await writeChat(this.#options.chats, chatId, before, (old) => this.#whole(target, old));
-  }
-
-  async *#whole(target: Target, old?: ChatHead): AsyncGenerator<OwnRecord, ChatHead> {
-    await this.#storeFiles(target);
+  /** Gives what the chat lacks. @param has what it has of the source; absent: there is no such chat. */
+  async *#whole(
+    chatId: string,
+    has: Imported | undefined,
+    old: ChatHead | undefined,
+  ): AsyncGenerator<OwnRecord, ChatHead> {
+    await this.#storeFiles(chatId);
     if (old?.title) this.#title = { text: old.title, of: old.title_of ?? "" };
-    const head = yield* this.#fill(target);
+    const head = yield* this.#fill(has);
     const whole = old === undefined ? head : this.#grownHead(old, head);
     const { digest, bytes, records } = this.#scan;
     return { ...whole, [importedField]: { digest, bytes, records, seq: this.#seq } };
   }
 
   /** Stores the files of the messages that are imported, before any of these. */
-  async #storeFiles({ chatId }: Target): Promise<void> {
+  async #storeFiles(chatId: string): Promise<void> {
     if (this.#scan.attached === 0) return;
     const wanted = new Set<string>();
     const { files } = this.#options.chats;
@@ -211,41 +194,31 @@ class ChatImport {
   }
 
   /** Counts everything, and gives what is new. @returns the head that goes with it. */
-  async *#fill(target: Target): AsyncGenerator<OwnRecord, ChatHead> {
-    const { before } = target;
-    for await (const placed of this.#placed(before)) {
-      this.#notes.add(...placed.entry.notes);
-      this.#seq = placed.seq;
-      this.#count(placed);
-      if (placed.isNew) yield placed.entry.record;
+  async *#fill(has: Imported | undefined): AsyncGenerator<OwnRecord, ChatHead> {
+    let place = 0;
+    this.#seq = has?.seq ?? 0;
+    for await (const entry of this.#records()) {
+      const isNew = ++place > (has?.records ?? 0);
+      if (isNew) this.#seq++;
+      this.#notes.add(...entry.notes);
+      this.#count(entry, isNew);
+      if (isNew) yield entry.record;
     }
     const head = this.#head();
     if (this.#seq === 0) {
-      this.#seq++;
+      this.#seq = 1;
       yield { ...placeholder, timestamp: head.updated_at };
     }
     return head;
   }
 
-  /** Reads the records of the source: those that the chat has, and the others, which follow its last one. */
-  async *#placed(before: Imported | undefined): AsyncGenerator<Placed> {
-    let place = 0;
-    let seq = before?.seq ?? 0;
-    for await (const entry of this.#records()) {
-      const isNew = ++place > (before?.records ?? 0);
-      if (isNew) seq++;
-      yield { entry, seq, isNew };
-    }
-  }
-
-  #count({ entry, seq, isNew }: Placed): void {
-    const { record } = entry;
-    if (entry.kind === "foreign") this.#foreign++;
-    if (entry.kind !== "message") return;
+  #count({ kind, record }: RecordEntry, isNew: boolean): void {
+    if (kind === "foreign") this.#foreign++;
+    if (kind !== "message") return;
     this.#messages++;
     if (!this.#scan.uncounted.has(record.id)) {
       this.#counted++;
-      if (seq <= this.#scan.head.clearSeq) this.#cleared++;
+      if (this.#seq <= this.#scan.head.clearSeq) this.#cleared++;
     }
     const { role, content, timestamp, hidden } = record;
     if (typeof timestamp === "string" && timestamp !== "") this.#lastAt = timestamp;
@@ -284,24 +257,6 @@ class ChatImport {
     const { chatId } = this.#scan;
     const options = { form: this.#form, chatId, zone: this.#options.zone };
     return readEntries(sameBytes(this.#scan), options);
-  }
-
-  /** Reports what cannot be used, and has it kept for the chat that it belongs to. */
-  async #setAside(chatId: string, isKept: boolean): Promise<void> {
-    const { source, unreadable, digest } = this.#scan;
-    if (unreadable === 0) return;
-    const options = { form: this.#form, chatId, zone: this.#options.zone };
-    const keep = isKept && !this.#options.dryRun ? this.#options.keep : undefined;
-    let piece: { -readonly [Field in keyof SetAside]: SetAside[Field] } | undefined;
-    for await (const entry of readEntries(sameBytes(this.#scan), options)) {
-      if (entry.kind !== "unreadable") continue;
-      const { line, offset, bytes, reason, continues } = entry;
-      if (piece === undefined || !continues) {
-        piece = { source: source.name, line, offset, bytes: bytes.length, reason };
-        this.#report.setAside(piece);
-      } else piece.bytes += bytes.length;
-      await keep?.(bytes, { chatId, digest: digest.slice(0, 12), piece });
-    }
   }
 }
 

@@ -2,7 +2,7 @@ import { type ChatHead, readHead } from "../core/chat/chat-head.ts";
 import type { Chats } from "../core/chat/chats.ts";
 import { isMessage } from "../core/chat/message.ts";
 import { ThroughlineError } from "../core/errors.ts";
-import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { is, object, type Read, text, whole } from "../core/shape.ts";
 import type { StoredRecord } from "../core/storage/log-store.ts";
 import type { OwnRecord } from "./own-record.ts";
 
@@ -13,22 +13,23 @@ const batchBytes = 2 * 1024 * 1024;
 /** The field of a chat's head that says what it was imported from. */
 export const importedField = "imported";
 
-/** The part of its source that a chat has. */
-export interface Imported extends JsonObject {
-  /** SHA-256 in hex of the first `bytes` of the source. */
-  readonly digest: string;
-  readonly bytes: number;
-  /** Records of the source that are stored. */
-  readonly records: number;
-  /** The chat's last number after the import. */
-  readonly seq: number;
-}
+const count = whole(0, Number.MAX_SAFE_INTEGER);
 
-export function readImported(head: ChatHead): Imported | undefined {
-  const found = head[importedField];
-  if (!isJsonObject(found) || typeof found["digest"] !== "string") return undefined;
-  const isWhole = ["bytes", "records", "seq"].every((name) => Number.isSafeInteger(found[name]));
-  return isWhole ? (found as Imported) : undefined;
+const importedShape = object({
+  /** SHA-256 in hex of the first `bytes` of the source. */
+  digest: text(),
+  bytes: count,
+  /** Records of the source that are stored. */
+  records: count,
+  /** The chat's last number after the import. */
+  seq: count,
+});
+
+/** The part of its source that a chat has. */
+export type Imported = Read<typeof importedShape>;
+
+export function readImported({ [importedField]: found }: ChatHead): Imported | undefined {
+  return is(importedShape, found) ? found : undefined;
 }
 
 /**

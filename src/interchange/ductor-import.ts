@@ -1,20 +1,19 @@
 import { createHash } from "node:crypto";
-import type { ChatHead } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import { isExtraSize } from "../core/chat/chat-metadata.ts";
 import { fromDuctor, type Imported } from "../core/chat/legacy.ts";
 import type { Period } from "../core/chat/period.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import type { Transaction } from "../core/chat/transaction.ts";
-import { isThroughlineError } from "../core/errors.ts";
-import { type Json, type JsonObject, tooLarge } from "../core/json.ts";
-import { prepareHead } from "../core/storage/batch.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 import {
   attempt,
   type ImportOptions,
   type ImportReport,
-  ReportDraft,
+  newReport,
+  refusalOf,
   type Source,
+  setAside,
 } from "./import.ts";
 import { readJsonSource } from "./read-source.ts";
 
@@ -32,23 +31,23 @@ export async function importSessions(
   source: Source,
   options: ImportOptions,
 ): Promise<ImportReport> {
-  const report = new ReportDraft();
+  const report = newReport();
   await attempt(report, source.name, async () => {
     const taken = new Set<string>();
     for (const [key, entry] of Object.entries(await readJsonSource(source))) {
       const imported = fromDuctor(entry, key, options.clock.now(), options.zone);
       const reason = taken.has(imported.chatId)
         ? "another entry is the same chat"
-        : wrongId(imported);
+        : refusalOf(() => checkChatId(imported.chatId));
       taken.add(imported.chatId);
       if (reason !== undefined || imported.state === undefined) {
         const bytes = bytesOf(entry);
         const says = `an entry is left out: ${reason ?? imported.notes.join("; ")}`;
-        report.setAside({ source: source.name, line: 0, offset: 0, bytes, reason: says });
+        setAside(report, [{ source: source.name, line: 0, offset: 0, bytes, reason: says }]);
       } else await importSession(source, imported, imported.state, options, report);
     }
   });
-  return report.done();
+  return report;
 }
 
 function bytesOf(entry: unknown): number {
@@ -60,22 +59,12 @@ function bytesOf(entry: unknown): number {
   }
 }
 
-function wrongId({ chatId }: Imported): string | undefined {
-  try {
-    checkChatId(chatId);
-    return undefined;
-  } catch (error) {
-    if (!isThroughlineError(error)) throw error;
-    return error.message;
-  }
-}
-
 async function importSession(
   source: Source,
   { chatId, unknown, notes }: Imported,
   read: Period,
   options: ImportOptions,
-  report: ReportDraft,
+  report: ImportReport,
 ): Promise<void> {
   const { chats, dryRun, force } = options;
   const state = withoutNoDate(read);
@@ -112,23 +101,16 @@ function begin(
   if (transaction.head.session !== null) return;
   const { generation, provider, model } = state;
   const fields = { event: "imported", generation, provider, model };
+  const isSmall = isExtraSize(unknown);
+  if (!isSmall) notes.push("unknown keys are too large for a session: kept in its record only");
+  transaction.control("session", isSmall ? fields : { ...fields, [ductorField]: unknown }, id);
   const hasUnknown = Object.keys(unknown).length > 0;
-  const change: Partial<ChatHead> = {
+  const kept = hasUnknown ? unknown : transaction.head[ductorField];
+  transaction.set({
     session: state,
     created_at: transaction.isNewChat ? createdAt(state) : transaction.head.created_at,
-    [ductorField]: hasUnknown ? unknown : transaction.head[ductorField],
-  };
-  try {
-    if (!isExtraSize(unknown)) throw tooLarge("unknown keys leave no room in a head");
-    prepareHead({ ...transaction.head, ...change });
-    transaction.control("session", fields, id);
-    transaction.set(change);
-  } catch (error) {
-    if (!isThroughlineError(error, "THROUGHLINE_TOO_LARGE") || !hasUnknown) throw error;
-    notes.push("unknown keys are too large for a session: kept in its record only");
-    transaction.control("session", { ...fields, [ductorField]: unknown }, id);
-    transaction.set({ ...change, [ductorField]: undefined });
-  }
+    [ductorField]: isSmall ? kept : undefined,
+  });
 }
 
 /** A last act that is no date is unknown: no list shows it, and it sorts last. */

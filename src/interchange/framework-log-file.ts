@@ -2,6 +2,7 @@
 import { jsonLine } from "../core/chat/render-jsonl.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { checkJson, isJsonObject, type JsonObject } from "../core/json.ts";
+import { fitting, object, type Read, required, text, whole } from "../core/shape.ts";
 import { checkId, sameRecord } from "../core/storage/batch.ts";
 import {
   allFrameworkLogs,
@@ -23,20 +24,24 @@ import {
   attempt,
   type ImportOptions,
   type ImportReport,
-  ReportDraft,
+  newReport,
   type Source,
 } from "./import.ts";
 import { readLine, splitLines } from "./lines.ts";
 import { measured, sameBytes } from "./read-source.ts";
 
 /** The first line of a file, and again its last one: which log it is. The lines between are its records. */
-interface TitleLine {
-  readonly collection: string;
-  readonly key: string;
-  readonly head: JsonObject;
-  /** How many there are. */
-  readonly records: number;
-}
+const titleShape = object(
+  {
+    collection: text(),
+    key: text(),
+    head: fitting<JsonObject>(isJsonObject, "must be an object", {}),
+    /** How many there are. */
+    records: whole(0, Number.MAX_SAFE_INTEGER),
+  },
+  "left out",
+);
+type TitleLine = Read<typeof titleShape>;
 
 const kind = "framework_log";
 
@@ -91,7 +96,7 @@ export async function importOwn(
   sources: Iterable<Source>,
   options: ImportOptions & { readonly storage: Logs },
 ): Promise<ImportReport> {
-  const report = new ReportDraft();
+  const report = newReport();
   const chats: Source[] = [];
   for (const source of sources) {
     await attempt(report, source.name, async () => {
@@ -112,12 +117,7 @@ async function titleOf(source: Source): Promise<TitleLine | undefined> {
 function titleIn(bytes: Uint8Array): TitleLine | undefined {
   const line = parsed(bytes);
   if (line?.["_type"] !== "metadata" || line["kind"] !== kind) return undefined;
-  const { collection, key, head, records } = line;
-  const isNamed = typeof collection === "string" && typeof key === "string";
-  if (!isNamed || !isJsonObject(head) || typeof records !== "number") {
-    throw invalid("its first line does not name a log");
-  }
-  return { collection, key, head, records };
+  return required(titleShape, line, "its first line");
 }
 
 /** A record with its number, and with line separators escaped. */
@@ -132,7 +132,7 @@ async function importLog(
   source: Source,
   { collection, key, head }: TitleLine,
   { storage, chats, into, force, dryRun }: ImportOptions & { readonly storage: Logs },
-  report: ReportDraft,
+  report: ImportReport,
 ): Promise<void> {
   const logs = frameworkStore(storage, collection);
   if (logs === undefined) throw invalid("it is of a framework that this version does not know");

@@ -4,7 +4,6 @@ import { isExtraSize, isMetadataSize } from "../core/chat/chat-metadata.ts";
 import { type Period, periodShape } from "../core/chat/period.ts";
 import { readStamp } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";
-import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import {
   extensible,
@@ -20,7 +19,7 @@ import {
   whole,
 } from "../core/shape.ts";
 import { reservedHeadNames } from "../core/storage/log-store.ts";
-import type { Notes } from "./import.ts";
+import { type Notes, refusalOf } from "./import.ts";
 
 export type Form = "seed" | "own";
 
@@ -70,14 +69,9 @@ export class HeadLines {
   key(notes: Notes): string | undefined {
     const { key } = this.#fields;
     if (key === undefined || key === null) return undefined;
-    try {
-      checkChatId(key);
-      return key;
-    } catch (error) {
-      if (!isThroughlineError(error)) throw error;
-      notes.add("the chat id in the file cannot be used: taken from its name");
-      return undefined;
-    }
+    if (refusalOf(() => checkChatId(key)) === undefined) return String(key);
+    notes.add("the chat id in the file cannot be used: taken from its name");
+    return undefined;
   }
 
   get clearSeq(): number {

@@ -23,21 +23,9 @@ export interface ImportOptions {
   readonly force?: boolean | undefined;
   /** Counts what is in the sources, compares it with nothing, and writes nothing. @default false */
   readonly dryRun?: boolean | undefined;
-  /**
-   * Keeps bytes that could not be used, before the import of their source is done. Called in order;
-   * one piece may come in several calls. Not called for a source that adds nothing.
-   */
-  readonly keep?: ((bytes: Uint8Array, of: KeptFor) => Promise<void>) | undefined;
 }
 
-export interface KeptFor {
-  readonly chatId: string;
-  /** Of all bytes of the source, 12 hex digits: the same for the same source. */
-  readonly digest: string;
-  readonly piece: SetAside;
-}
-
-/** Bytes that were left where they are, because nothing could be made of them. */
+/** Bytes that stay in the source alone, because nothing could be made of them. */
 export interface SetAside {
   readonly source: string;
   /** From 1; 0: the file as a whole. */
@@ -97,49 +85,39 @@ interface Failure {
 
 /** What an import did, or in a trial run would do. */
 export interface ImportReport {
-  readonly chats: readonly ChatReport[];
-  readonly sessions: readonly SessionReport[];
+  readonly chats: ChatReport[];
+  readonly sessions: SessionReport[];
   /** Of frameworks, such as the threads of LangGraph. */
-  readonly logs: readonly LogReport[];
+  readonly logs: LogReport[];
   /** The first 1,000. */
-  readonly quarantined: readonly SetAside[];
-  readonly quarantined_count: number;
-  readonly foreign: number;
-  readonly refused: readonly Refusal[];
+  readonly quarantined: SetAside[];
+  quarantined_count: number;
+  foreign: number;
+  readonly refused: Refusal[];
   /** Sources that failed: nothing from them was stored. */
-  readonly failed: readonly Failure[];
+  readonly failed: Failure[];
 }
 
-const maxListed = 1_000;
+export function newReport(): ImportReport {
+  const counts = { quarantined_count: 0, foreign: 0 };
+  const [chats, sessions, logs] = [[], [], []];
+  return { chats, sessions, logs, quarantined: [], ...counts, refused: [], failed: [] };
+}
 
-/** Collects a report. */
-export class ReportDraft {
-  readonly chats: ChatReport[] = [];
-  readonly sessions: SessionReport[] = [];
-  readonly logs: LogReport[] = [];
-  readonly refused: Refusal[] = [];
-  readonly failed: Failure[] = [];
-  readonly #quarantined: SetAside[] = [];
-  #quarantinedCount = 0;
+export const maxListed = 1_000;
 
-  setAside(piece: SetAside): void {
-    this.#quarantinedCount++;
-    if (this.#quarantined.length < maxListed) this.#quarantined.push(piece);
-  }
-
-  done(): ImportReport {
-    const { chats, sessions, logs, refused, failed } = this;
-    return {
-      chats,
-      sessions,
-      logs,
-      quarantined: this.#quarantined,
-      quarantined_count: this.#quarantinedCount,
-      foreign: chats.reduce((sum, chat) => sum + chat.foreign, 0),
-      refused,
-      failed,
-    };
-  }
+/**
+ * Reports pieces that nothing could be made of.
+ *
+ * @param count how many there are, with those that are not listed.
+ */
+export function setAside(
+  report: ImportReport,
+  pieces: readonly SetAside[],
+  count = pieces.length,
+): void {
+  report.quarantined_count += count;
+  report.quarantined.push(...pieces.slice(0, maxListed - report.quarantined.length));
 }
 
 /** Counts equal notes, so that a million bad stamps are one line. */
@@ -158,7 +136,7 @@ export class Notes {
 }
 
 /** What is wrong with one source stops no other. */
-export async function attempt(report: ReportDraft, source: string, work: () => Promise<void>) {
+export async function attempt(report: ImportReport, source: string, work: () => Promise<void>) {
   try {
     await work();
   } catch (error) {
@@ -168,6 +146,17 @@ export async function attempt(report: ReportDraft, source: string, work: () => P
     } else if (error instanceof Error && "syscall" in error) {
       report.failed.push({ source, code: "THROUGHLINE_UNAVAILABLE", reason });
     } else throw error;
+  }
+}
+
+/** Says why a value is refused; `undefined`: it is not. */
+export function refusalOf(check: () => void): string | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (!isThroughlineError(error)) throw error;
+    return error.message;
   }
 }
 

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { foreignRecord, isMessage } from "../core/chat/message.ts";
-import { isThroughlineError } from "../core/errors.ts";
 import { checkJson, type JsonObject } from "../core/json.ts";
 import { hashOf } from "../core/storage/file-store.ts";
 import { logLimits, type StoredRecord } from "../core/storage/log-store.ts";
 import { type AttachmentPart, attachmentPart } from "./attachment-parts.ts";
 import { extraOf, type Form, withRoom } from "./head-lines.ts";
+import { refusalOf } from "./import.ts";
 import { type Line, readLine, splitLines } from "./lines.ts";
 import { seedRecord } from "./nanobot-message.ts";
 import { isHeadLine, lostRecord, type OwnRecord, ownRecord } from "./own-record.ts";
@@ -162,12 +162,7 @@ function idOf(line: Line, chatId: string): string {
 }
 
 function isTooLarge(record: OwnRecord): boolean {
-  try {
-    checkJson(record, "record");
-  } catch (error) {
-    if (!isThroughlineError(error)) throw error;
-    return true;
-  }
+  if (refusalOf(() => checkJson(record, "record")) !== undefined) return true;
   return Buffer.byteLength(JSON.stringify(record)) > maxRecordBytes;
 }
 

@@ -2,8 +2,8 @@ import { foreignRecord, type Role, roles } from "../core/chat/message.ts";
 import { messageRecord } from "../core/chat/message-input.ts";
 import { readStamp } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";
-import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { refusalOf } from "./import.ts";
 
 interface SeedRecord {
   readonly kind: "message" | "foreign";
@@ -112,17 +112,9 @@ function toolCalls(value: Json | undefined): Json | undefined {
 
 /** Whether this field of a message may be stored as it is. */
 function isUsable(role: Role, name: string, value: Json | undefined): boolean {
-  try {
-    messageRecord(
-      { id: "x", role, content: "", [name]: value },
-      () => "x",
-      "1970-01-01T00:00:00.000Z",
-    );
-    return true;
-  } catch (error) {
-    if (!isThroughlineError(error)) throw error;
-    return false;
-  }
+  const fields = { id: "x", role, content: "", [name]: value };
+  const check = () => messageRecord(fields, () => "x", "1970-01-01T00:00:00.000Z");
+  return refusalOf(check) === undefined;
 }
 
 /** What is kept beside a message. Nothing in it is overwritten: a taken name gets a `_` more. */

@@ -3,10 +3,10 @@ import { controlId, isControlId, markKinds } from "../core/chat/control-ids.ts";
 import { isControl, isMessage } from "../core/chat/message.ts";
 import { messageRecord } from "../core/chat/message-input.ts";
 import { instantOf } from "../core/chat/stamp.ts";
-import { isThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { checkId } from "../core/storage/batch.ts";
 import { erasedKind, type StoredRecord } from "../core/storage/log-store.ts";
+import { refusalOf } from "./import.ts";
 
 export type OwnRecord = JsonObject & { readonly id: string };
 
@@ -45,19 +45,10 @@ function hasItsId({ kind, target }: JsonObject, id: string): boolean {
 function isOwnMessage(message: JsonObject): boolean {
   const { timestamp, ...rest } = message;
   if (timestamp !== "" && instantOf(timestamp) === undefined) return false;
-  return passes(() => messageRecord(rest, () => "x", "1970-01-01T00:00:00.000Z"));
+  const check = () => messageRecord(rest, () => "x", "1970-01-01T00:00:00.000Z");
+  return refusalOf(check) === undefined;
 }
 
 function isId(id: unknown): id is string {
-  return passes(() => checkId(id, "id"));
-}
-
-function passes(check: () => void): boolean {
-  try {
-    check();
-    return true;
-  } catch (error) {
-    if (!isThroughlineError(error)) throw error;
-    return false;
-  }
+  return refusalOf(() => checkId(id, "id")) === undefined;
 }

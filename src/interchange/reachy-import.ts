@@ -8,7 +8,7 @@ import {
   attempt,
   type ImportOptions,
   type ImportReport,
-  ReportDraft,
+  newReport,
   type Source,
 } from "./import.ts";
 import { readJsonSource } from "./read-source.ts";
@@ -54,13 +54,13 @@ export async function importCompanion(
   source: Source,
   options: ReachyImportOptions,
 ): Promise<ImportReport> {
-  const report = new ReportDraft();
+  const report = newReport();
   await attempt(report, source.name, async () => importInto(report, source, options));
-  return report.done();
+  return report;
 }
 
 async function importInto(
-  report: ReportDraft,
+  report: ImportReport,
   source: Source,
   options: ReachyImportOptions,
 ): Promise<void> {
@@ -78,12 +78,10 @@ async function importInto(
     report.refused.push({ ...about, forgotten_at: forgottenAt, messages: messages.length });
   }
   const wanted = forgottenAt === undefined ? messages : [];
-  const fresh: MessageInput[] = [];
-  for (const message of wanted) {
-    // Also what was erased is there: its id says so.
-    const there = await chats.logs.find(chatId, String(message.id));
-    if (there === undefined) fresh.push(message);
-  }
+  const ids = wanted.map(({ id }) => String(id));
+  // Also what was erased is there: its id says so.
+  const there = await chats.logs.findAll(chatId, ids);
+  const fresh = wanted.filter(({ id }) => !there.has(String(id)));
   if (!dryRun && fresh.length > 0) await chats.append(chatId, fresh, { heard: false });
   const skipped = wanted.length - fresh.length;
   report.chats.push({ ...about, messages: fresh.length, skipped, foreign: 0, notes });

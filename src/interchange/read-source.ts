@@ -5,7 +5,7 @@ import { invalid, ThroughlineError } from "../core/errors.ts";
 import { isJsonObject, tooLarge, withNullForNaN } from "../core/json.ts";
 import { AttachmentParts } from "./attachment-parts.ts";
 import { type Form, HeadLines } from "./head-lines.ts";
-import { Notes, type Source } from "./import.ts";
+import { maxListed, Notes, type SetAside, type Source } from "./import.ts";
 import { chatIdOfName, readEntries } from "./nanobot-file.ts";
 
 /** What a first reading of a file finds: enough to know which chat it is, and how new. */
@@ -22,7 +22,10 @@ export interface Scan {
   readonly uncounted: ReadonlySet<string>;
   /** How often its records refer to an attachment. */
   readonly attached: number;
+  /** How many lines of it cannot be used. */
   readonly unreadable: number;
+  /** The first of them. */
+  readonly setAside: readonly SetAside[];
   /** Its last line is a head line behind something, as of every file that we wrote to its end. */
   readonly hasEnd: boolean;
   /** Milliseconds since 1970: the stamp of the file's own, else of its last message, else its age. */
@@ -35,6 +38,7 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   const head = new HeadLines(form, zone);
   const notes = new Notes();
   const counts = { records: 0, messages: 0, unreadable: 0, attached: 0 };
+  const setAside: (SetAside & { bytes: number })[] = [];
   const uncounted = new Set<string>();
   const parts = new AttachmentParts();
   let lastAt: number | undefined;
@@ -43,8 +47,15 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   for await (const entry of readEntries(chunks, { form, chatId: "", zone })) {
     endsWithHead = entry.kind === "head";
     if (entry.kind === "head") head.add(entry.fields);
-    else if (entry.kind === "unreadable") counts.unreadable++;
-    else if (entry.kind === "attachment") parts.add(entry.part);
+    else if (entry.kind === "unreadable") {
+      const { line, offset, bytes, reason, continues } = entry;
+      const last = setAside.at(-1);
+      if (!continues) {
+        counts.unreadable++;
+        const piece = { source: source.name, line, offset, bytes: bytes.length, reason };
+        if (setAside.length < maxListed) setAside.push(piece);
+      } else if (last?.line === line) last.bytes += bytes.length;
+    } else if (entry.kind === "attachment") parts.add(entry.part);
     else {
       counts.records++;
       counts.attached += attachedIn(entry.record).length;
@@ -59,7 +70,8 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   const newestAt = head.updatedAt() ?? lastAt ?? source.modifiedAt ?? 0;
   const chatId = head.key(notes) ?? chatIdOfName(source.name);
   const hasEnd = endsWithHead && (counts.records > 0 || head.count > 1);
-  return { source, chatId, head, ...size(), ...counts, uncounted, hasEnd, newestAt, notes };
+  const found = { ...size(), ...counts, setAside, uncounted, hasEnd, newestAt, notes };
+  return { source, chatId, head, ...found };
 }
 
 /** SHA-256 in hex of the first bytes of a source. */

@@ -113,6 +113,8 @@ const watchedPools = new WeakSet<PostgresPool>();
 export class Database {
   readonly #ports: DatabasePorts;
   readonly #known = new WeakMap<PostgresClient, KnownClient>();
+  /** Attempts that were repeated, and calls that were refused because another process has the log. */
+  readonly counts = { retries: 0, fenced: 0 };
   /** Goes up when a connection was lost: those from before are not trusted any more. */
   #generation = 0;
   readonly #onLost = () => {
@@ -130,6 +132,10 @@ export class Database {
     if (watchedPools.has(ports.pool)) return;
     watchedPools.add(ports.pool);
     ports.pool.on("error", () => undefined);
+  }
+
+  get pool(): PostgresPool {
+    return this.#ports.pool;
   }
 
   /**
@@ -342,6 +348,7 @@ export class Database {
     error: unknown,
     attempt: { readonly count: number; readonly connection: Connection | undefined },
   ): Promise<void> {
+    if (isThroughlineError(error, "THROUGHLINE_FENCED")) this.counts.fenced++;
     if (isThroughlineError(error)) throw error;
     const { count, connection } = attempt;
     this.#noteFailure(call, connection);
@@ -353,6 +360,7 @@ export class Database {
     }
     const code = errorCode(error);
     this.#ports.logger.debug({ code, attempt: count, kind }, "trying the database again");
+    this.counts.retries++;
     // One that was in use: a new one that found no primary says nothing of those before it.
     if (kind === "primary" && connection !== undefined) this.#generation++;
     if (pauseMs === 0) return;

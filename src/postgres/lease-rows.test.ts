@@ -140,6 +140,33 @@ test(
   },
 );
 
+test("a storage says what it holds, waits for and was refused", skip, async () => {
+  const companion = newCompanion();
+  await using a = await join({ companion });
+  await using b = await join({ companion });
+  const log = a.logs("chats", contractProjection);
+  const lease = await a.leases.acquire(chat);
+  const waiting = b.leases.acquire(chat);
+  while ((await leaseRows(companion))[0]?.["wanted"] !== true); // until b has asked
+  assert.equal(a.figures().leases, 1);
+  const gone = "update throughline.processes set alive_until = '-infinity' where process = $1";
+  await rows(gone, [a.cluster.processId]);
+  b.cluster.leases.missed(); // it asks again
+  await waiting;
+  const refused = log.append(chat.key, messages(1, 1));
+  await assert.rejects(refused, { code: "THROUGHLINE_FENCED" });
+  const { postgres_fenced_total: fenced, postgres_retries_total: retries } = a.figures();
+  assert.deepEqual([fenced, retries, a.figures().lease_waits_total], [1, 0, 0]);
+  const {
+    leases,
+    lease_waits_total: waits,
+    postgres_missed_notifications_total: missed,
+  } = b.figures();
+  assert.deepEqual([leases, waits, missed], [1, 1, 0]);
+  assert.deepEqual(Object.keys(a.figures()), Object.keys(b.figures()));
+  await lease.release();
+});
+
 test("what is published is in no table, however long it is, and is heard whole", skip, async () => {
   const companion = newCompanion();
   await using a = await join({ companion });

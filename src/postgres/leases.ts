@@ -152,10 +152,10 @@ select n::int, is_empty, case when wanted then pg_notify($5, payload) end
 from freed, (select set_config('synchronous_commit', 'off', true) as level) as commit
 where commit.level = 'off'`,
   },
-  /** 1 to 3: companion, collection, key. */
+  /** 1 to 3: companion, collection, key. `seq < 1`: by `seq = 0` all names without a log would be read. */
   forget: {
     text: `delete from throughline.logs
-where companion = $1 and collection = $2 and key = $3 and seq = 0 and owner is null`,
+where companion = $1 and collection = $2 and key = $3 and seq < 1 and owner is null`,
   },
   /** Processes that died a day ago, and their names without a log. 1: companion. */
   sweep: {

@@ -37,6 +37,10 @@ export interface PostgresClient {
 export interface PostgresPool {
   /** How many connections it makes at most, where it says so. */
   readonly options?: { readonly max?: number | undefined };
+  /** Connections that are open, those of them that nothing uses, and calls that wait for one, where it says so. */
+  readonly totalCount?: number | undefined;
+  readonly idleCount?: number | undefined;
+  readonly waitingCount?: number | undefined;
   connect(): Promise<PostgresClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
   removeListener(event: "error", listener: (error: Error) => void): unknown;

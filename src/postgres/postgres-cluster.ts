@@ -33,6 +33,8 @@ export class PostgresCluster implements Cluster {
   readonly processId: string;
   readonly isShared = true;
   readonly leases: ClusterLeases;
+  /** How often notifications were missed: the connection that listens was lost. */
+  missed = 0;
   readonly #context: Omit<DriverContext, "calls">;
   readonly #places: PostgresLeases;
   readonly #subscribers: Subscribers;
@@ -112,6 +114,7 @@ export class PostgresCluster implements Cluster {
 
   /** Releases were missed as messages were. */
   #missed(): void {
+    this.missed++;
     this.leases.missed();
     this.#subscribers.missed();
   }

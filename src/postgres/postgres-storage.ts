@@ -70,6 +70,22 @@ export class PostgresStorage implements Storage {
     throw new ThroughlineError("the database takes no writes", { code });
   }
 
+  figures() {
+    const { database } = this.#context;
+    const { leases, missed } = this.cluster;
+    const { totalCount = 0, idleCount = 0, waitingCount = 0 } = database.pool;
+    return {
+      postgres_connections: totalCount,
+      postgres_idle_connections: idleCount,
+      postgres_waiting_calls: waitingCount,
+      postgres_retries_total: database.counts.retries,
+      postgres_fenced_total: database.counts.fenced,
+      postgres_missed_notifications_total: missed,
+      leases: leases.held,
+      lease_waits_total: leases.waits,
+    };
+  }
+
   /** None: the database repairs itself, and says so in its own log. */
   repairs(): readonly RepairReport[] {
     return [];

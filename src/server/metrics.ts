@@ -89,6 +89,7 @@ export class Metrics {
     const damaged = await throughline.chats
       .list({ damaged: true, limit: 1_000 })
       .catch(() => undefined);
+    const shared = Object.entries(throughline.storage.figures?.() ?? {});
     const { user, system } = process.cpuUsage();
     return {
       throughline_turns: turns.size,
@@ -97,6 +98,7 @@ export class Metrics {
       throughline_index_waiting_bytes: behind?.bytes ?? 0,
       ...(damaged && { throughline_damaged_chats: damaged.chats.length }),
       ...(ownHome && (await this.#ofHome(ownHome))),
+      ...Object.fromEntries(shared.map(([name, value]) => [`throughline_${name}`, value])),
       throughline_ready: Number((await readiness.reason()) === undefined),
       throughline_build_info: { [labels({ version })]: 1 },
       process_cpu_seconds_total: (user + system) / 1e6,

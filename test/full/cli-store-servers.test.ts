@@ -39,6 +39,9 @@ test("two servers with one home and one database serve the same chats; one of th
     body: JSON.stringify({ content: "hello" }),
   });
   assert.equal(sent.status, 200);
+  const metrics = await (await fetch(`${first.url}/metrics`)).text();
+  assert.match(metrics, /^throughline_postgres_connections [1-9]/m);
+  assert.match(metrics, /^# TYPE throughline_lease_waits_total counter$/m);
   const { messages } = (await (await fetch(`${second.url}/api/chats/a/messages`)).json()) as {
     messages: { content: string }[];
   };

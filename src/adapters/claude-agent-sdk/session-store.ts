@@ -1,8 +1,7 @@
-import { type Clock, isoTime } from "../../core/clock.ts";
+import { isoTime } from "../../core/clock.ts";
 import { errorName, invalid, isThroughlineError } from "../../core/errors.ts";
 import type { NewId } from "../../core/ids.ts";
 import type { JsonObject } from "../../core/json.ts";
-import type { Logger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { aFunction, aThroughline, checkArgument } from "../../core/options.ts";
 import { sha256 } from "../../core/sha256.ts";
@@ -61,9 +60,7 @@ export interface ThroughlineSessionStoreOptions {
  */
 export class ThroughlineSessionStore {
   readonly #logs: LogStore;
-  readonly #clock: Clock;
-  readonly #newId: NewId;
-  readonly #logger: Logger;
+  readonly #ports: Throughline["ports"];
   readonly #fold: ThroughlineSessionStoreOptions["foldSessionSummary"];
   /** Calls for one transcript are done in the order in which they were made. */
   readonly #calls = new KeyedMutex();
@@ -78,9 +75,7 @@ export class ThroughlineSessionStore {
     const { storage, ports } = throughline;
     const { foldSessionSummary } = options;
     this.#logs = storage.logs(claudeLogs.collection, claudeLogs.projection);
-    this.#clock = ports.clock;
-    this.#newId = ports.newId;
-    this.#logger = ports.logger;
+    this.#ports = ports;
     this.#fold = foldSessionSummary;
   }
 
@@ -97,7 +92,7 @@ export class ThroughlineSessionStore {
       throw invalid("entries must be an array of objects");
     }
     await this.#calls.run(place.logKey, async () => {
-      for (const batch of batchesOf(entries, this.#newId)) await this.#store(place, batch);
+      for (const batch of batchesOf(entries, this.#ports.newId)) await this.#store(place, batch);
     });
   }
 
@@ -202,14 +197,14 @@ export class ThroughlineSessionStore {
 
   #headAfter({ key }: Place, before: LogHead, entries: SessionStoreEntry[]): LogHead {
     // The clock may have been set back, or be that of another machine.
-    const mtime = Math.max(Math.floor(this.#clock.now()), mtimeOf(before));
+    const mtime = Math.max(Math.floor(this.#ports.clock.now()), mtimeOf(before));
     const head = { ...before, updated_at: isoTime(mtime) };
     if (key.subpath !== undefined || before["summary"] === null) return head;
     let data: unknown;
     try {
       ({ data } = this.#fold(summaryIn(before), key, entries, { mtime }));
     } catch (error) {
-      this.#logger.warn({ error: errorName(error) }, "no summary could be made of a session");
+      this.#ports.logger.warn({ error: errorName(error) }, "no summary could be made of a session");
     }
     return withSummary(head, data);
   }

@@ -85,6 +85,8 @@ export class ClusterLeases implements Leases {
   readonly #epochs: Epochs;
   readonly #names = new KeyedMutex();
   readonly #wakes = new Map<string, () => void>();
+  /** How often this process had to wait for another one. */
+  waits = 0;
   /** Not released. */
   readonly #own = new Set<OwnLease>();
   /** Released, and perhaps not free. */
@@ -115,6 +117,11 @@ export class ClusterLeases implements Leases {
 
   tryAcquire(name: LeaseName): Promise<Lease | undefined> {
     return this.#settled(this.#tryAcquire(name));
+  }
+
+  /** How many names this process holds. */
+  get held(): number {
+    return this.#own.size;
   }
 
   /** This name was released: those who wait for it here ask again. */
@@ -172,6 +179,7 @@ export class ClusterLeases implements Leases {
     try {
       const answer = await this.#ask(name, true);
       if (typeof answer !== "number") return answer;
+      this.waits++;
       const cancel = this.#times.timers.after(answer, wake, { holdsProcess: true });
       ends.addEventListener("abort", wake, { once: true });
       if (!ends.aborted) await woken.promise;

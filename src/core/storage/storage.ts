@@ -83,6 +83,11 @@ export interface Storage extends AsyncDisposable {
    * @throws ThroughlineError with the reason.
    */
   ready(): Promise<void>;
+  /**
+   * What this process has done with what it shares with others, by name, for `GET /metrics`. A name that ends in
+   * `_total` counts up.
+   */
+  figures?(): Readonly<Record<string, number>>;
   /** Every repair since this storage was opened, oldest first; at most the newest 1,000. */
   repairs(): readonly RepairReport[];
   /** Calls back at every repair from now on. @returns a function that ends it. */

@@ -13,7 +13,6 @@ import { importSessions } from "../ductor-import.ts";
 import { importOwn } from "../framework-log-file.ts";
 import type { ImportOptions, ImportReport } from "../import.ts";
 import { type CompanionReader, importCompanion } from "../reachy-import.ts";
-import { KeptBytes } from "./kept-bytes.ts";
 import { type FoundSources, findSources } from "./read-sources.ts";
 
 interface ImportFlags extends Flags {
@@ -59,20 +58,15 @@ export async function importPath(
   const hasPlace = settings.store !== undefined || existsSync(settings.home);
   const isEphemeral = flags.dryRun === true && !hasPlace;
   const logger = openLog(settings.logLevel, "warn");
-  const kept = new KeptBytes(settings.home);
   const throughline = await openMemories({ ...settings, isEphemeral }, { logger });
   let report: ImportReport;
   try {
-    report = await runImport(found, flags, throughline, kept, companion);
-    await kept.done();
-  } catch (error) {
-    await kept.abandon();
-    throw error;
+    report = await runImport(found, flags, throughline, companion);
   } finally {
     await throughline.close();
   }
-  const about = { dry_run: flags.dryRun === true, kept: kept.kept };
-  await write(io.output, flags.json ? json({ ...report, ...about }) : text(report, about));
+  const dry_run = flags.dryRun === true;
+  await write(io.output, flags.json ? json({ ...report, dry_run }) : text(report, dry_run));
   if (report.failed.length > 0) throw new Exit(exitCodes.failed);
 }
 
@@ -80,14 +74,12 @@ async function runImport(
   { sources }: FoundSources,
   flags: ImportFlags,
   { chats, rules, storage }: Throughline,
-  kept: KeptBytes,
   companion: (() => Promise<CompanionReader>) | undefined,
 ): Promise<ImportReport> {
   const options: ImportOptions = {
     chats,
     clock: systemClock,
     zone: rules.timeZone,
-    keep: kept.keep,
     into: flags.into,
     force: flags.force,
     dryRun: flags.dryRun,
@@ -107,10 +99,7 @@ async function runImport(
   return importOwn(sources, { ...options, storage });
 }
 
-function text(
-  report: ImportReport,
-  about: { readonly dry_run: boolean; readonly kept: readonly string[] },
-): string {
+function text(report: ImportReport, isDryRun: boolean): string {
   const { chats, sessions, logs, quarantined, quarantined_count, foreign, refused, failed } =
     report;
   const lines: string[] = [];
@@ -132,10 +121,12 @@ function text(
     lines.push(`${chat_id}: not imported: ${what}: ${why}. --force imports it anyway`);
   }
   for (const { source, line, offset, bytes, reason } of quarantined) {
-    lines.push(`${source}:${line}: set aside ${counted(bytes, "byte")} at ${offset}: ${reason}`);
+    lines.push(
+      `${source}:${line}: not imported: ${counted(bytes, "byte")} at ${offset}: ${reason}`,
+    );
   }
   const more = quarantined_count - quarantined.length;
-  if (more > 0) lines.push(`${more} more set aside`);
+  if (more > 0) lines.push(`${more} more lines not imported`);
   for (const { source, reason, code } of failed) {
     lines.push(`${source}: not imported: ${reason} [${code}]`);
   }
@@ -146,8 +137,7 @@ function text(
   ];
   if (logs.length > 0) parts.push(`${counted(logs.length, "log")} of other frameworks`);
   if (foreign > 0) parts.push(`${counted(foreign, "record")} of other kinds`);
-  if (about.kept.length > 0) parts.push(`set aside in ${about.kept.join(", ")}`);
-  const begins = about.dry_run ? "Would be imported: " : "Imported: ";
+  const begins = isDryRun ? "Would be imported: " : "Imported: ";
   return [...lines, `${begins}${parts.join(", ")}.`]
     .map((line) => `${printableLine(line)}\n`)
     .join("");

@@ -127,6 +127,7 @@ function endingAfter(storage: Storage, end: () => Promise<void>): Storage {
     documents: (collection) => storage.documents(collection),
     files: (collection) => storage.files(collection),
     ready: () => storage.ready(),
+    figures: () => storage.figures?.() ?? {},
     repairs: () => storage.repairs(),
     onRepair: (listener) => storage.onRepair(listener),
     close,

@@ -40,9 +40,8 @@ export interface KeptReport extends Finding {
 const harmless: readonly Finding["kind"][] = ["torn_tail", "unfinished_package"];
 
 /** Whether something that was stored may be lost, so that a person has to confirm it. */
-export function isLoss({ kind, quarantined }: Pick<Finding, "kind" | "quarantined">): boolean {
-  // An import keeps the lines that it could not use.
-  return !harmless.includes(kind) && (kind !== "foreign_lines" || quarantined === undefined);
+export function isLoss({ kind }: Pick<Finding, "kind">): boolean {
+  return !harmless.includes(kind);
 }
 
 /** The same for the same finding, whenever and by whom it is found. */
