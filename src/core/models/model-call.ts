@@ -48,11 +48,8 @@ export class ModelCall {
         cachedInput: inputTokens.cacheRead,
         reasoning: outputTokens.reasoning,
       });
-    } else if (this.#span.wantsContent) this.#note(part);
-  }
-
-  #note(part: StreamPart): void {
-    if (part.type === "text-delta") this.#text += part.delta;
+    } else if (!this.#span.wantsContent) return;
+    else if (part.type === "text-delta") this.#text += part.delta;
     else if (part.type === "tool-call") {
       this.#calls.push(callOf(part.toolCallId, part.toolName, part.input));
     }

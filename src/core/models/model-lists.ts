@@ -19,6 +19,8 @@ export async function askForList(
 ): Promise<ListAnswer> {
   const name = providerName(provider);
   try {
+    // Its key or its package may be missing.
+    if (provider !== "ollama") await providers[provider].load(place, "any");
     const request = providers[provider].list?.(place.settings);
     if (request === undefined) {
       const error = `${name} is not asked for its list: name a model as ${provider}/<model>`;

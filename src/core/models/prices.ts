@@ -41,16 +41,13 @@ export function priceOf(
   const name = `${provider}/${model}`;
   if (prices === undefined || !Object.hasOwn(prices, name)) return undefined;
   const price = prices[name];
-  if (price !== undefined) checkPrice(price, name);
-  return price;
-}
-
-function checkPrice(price: Price, name: string): void {
+  if (price === undefined) return undefined;
   const { inputPerMillionUsd, outputPerMillionUsd, cachedInputPerMillionUsd = 0 } = price;
   for (const usd of [inputPerMillionUsd, outputPerMillionUsd, cachedInputPerMillionUsd]) {
     if (typeof usd === "number" && usd >= 0 && usd <= 1e6) continue;
     throw misconfigured(`the price of ${name} must be dollars per million tokens, 0 to 10^6`);
   }
+  return price;
 }
 
 /** What the AI SDK says that a model used. */

@@ -11,7 +11,10 @@ test("a signed thought and a response id come back as they were written", () => 
   };
   const stored = writeProviderData(data);
   assert.deepEqual(stored, { response_id: "resp_1", reasoning: data.reasoning });
-  assert.deepEqual(readProviderData(JSON.parse(JSON.stringify(stored))), data);
+  assert.deepEqual(readProviderData(JSON.parse(JSON.stringify(stored))), {
+    ...data,
+    continues: false,
+  });
 });
 
 const cyclic: Record<string, unknown> = {};
@@ -50,6 +53,6 @@ test("stored data of any shape is read without a crash", () => {
   );
   assert.deepEqual(
     readProviderData({ response_id: "", reasoning: [null, { text: 1 }, { text: " " }] }),
-    { responseId: undefined, reasoning: undefined },
+    { responseId: undefined, reasoning: [], continues: false },
   );
 });

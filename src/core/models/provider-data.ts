@@ -26,12 +26,9 @@ const mostPlainChars = 100_000;
 /** The stored form, or `undefined` when there is nothing to store. */
 export function writeProviderData(data: ProviderData): JsonObject | undefined {
   const reasoning = (data.reasoning ?? []).flatMap(storedThought);
-  const { responseId, continues } = data;
-  if (responseId === undefined && reasoning.length === 0 && !continues) return undefined;
-  const stored = {
-    response_id: responseId,
-    reasoning: reasoning.length === 0 ? undefined : reasoning,
-  };
+  const { responseId: response_id, continues } = data;
+  if (response_id === undefined && reasoning.length === 0 && !continues) return undefined;
+  const stored = { response_id, reasoning: reasoning.length > 0 ? reasoning : undefined };
   return continues ? { ...stored, continues } : stored;
 }
 
@@ -55,11 +52,11 @@ export function readProviderData(stored: JsonObject | undefined): ProviderData {
     if (!isJsonObject(part) || typeof part["text"] !== "string") return [];
     return storedThought({ text: part["text"], metadata: part["metadata"] as ProviderMetadata });
   });
-  const data = {
+  return {
     responseId: typeof id === "string" && id !== "" ? id : undefined,
-    reasoning: reasoning.length === 0 ? undefined : reasoning,
+    reasoning,
+    continues: stored["continues"] === true,
   };
-  return stored["continues"] === true ? { ...data, continues: true } : data;
 }
 
 /**

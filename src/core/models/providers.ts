@@ -13,13 +13,7 @@ import {
 import { ollamaModels, ollamaUrl } from "./ollama.ts";
 import { unknownUsage } from "./prices.ts";
 import { type Responder, ResponderError } from "./responder.ts";
-import {
-  type AwsCredentials,
-  anthropicUrl,
-  type ModelSettings,
-  openAiUrl,
-  optional,
-} from "./settings.ts";
+import { anthropicUrl, type ModelSettings, openAiUrl, optional } from "./settings.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -164,13 +158,7 @@ function openAiModels({ data }: JsonObject): readonly OfferedModel[] | undefined
 }
 
 /** An empty `apiKey` tells the provider not to look for one in the environment. */
-function awsAccess(settings: ModelSettings): {
-  apiKey: string;
-  accessKeyId?: string;
-  secretAccessKey?: string;
-  sessionToken?: string;
-  credentialProvider?: () => PromiseLike<AwsCredentials>;
-} {
+function awsAccess(settings: ModelSettings) {
   const token = optional(settings.awsBearerToken);
   if (token !== undefined) return { apiKey: token };
   const { awsCredentials } = settings;

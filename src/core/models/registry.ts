@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from "../clock.ts";
-import { invalid, isThroughlineError, type ThroughlineError } from "../errors.ts";
+import { invalid, type ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
 import { checkArgument, having, misconfigured } from "../options.ts";
 import { askForList, type ListAnswer } from "./model-lists.ts";
@@ -139,13 +139,6 @@ export class ResponderRegistry implements Responders {
     const known = [...namedProviders, own?.provider].find((each) => each === provider);
     if (known === undefined || known === "offline") return { models: [] };
     const spec = own ?? ({ provider: known, model: "any" } as ModelSpec);
-    try {
-      // Its key or its package may be missing.
-      if (known !== "ollama") await createResponder(spec, this.#settings, this.#options);
-    } catch (error) {
-      if (!isThroughlineError(error)) throw error;
-      return { models: [], error: error.message };
-    }
     const now = this.#clock.monotonic();
     const kept = this.#lists.get(provider);
     if (kept !== undefined && !again && now - kept.at < keptMs) return kept.list;

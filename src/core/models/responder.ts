@@ -201,15 +201,8 @@ export class ResponderError extends Error {
 
   constructor(
     message: string,
-    options: {
-      readonly kind: ResponderError["kind"];
-      readonly window?: number | undefined;
-      readonly refuses?: ResponderError["refuses"];
-      readonly usage?: Usage;
-      readonly detail?: string | undefined;
-      readonly errno?: string | undefined;
-      readonly cause?: unknown;
-    },
+    options: Pick<ResponderError, "kind"> &
+      Partial<Pick<ResponderError, "window" | "refuses" | "usage" | "detail" | "errno" | "cause">>,
   ) {
     super(message, { cause: options.cause });
     this.kind = options.kind;

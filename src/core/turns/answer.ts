@@ -222,7 +222,7 @@ export class Answer {
       // Such a request used nothing, and is repeated in another form.
       const usedNothing = ["session_refused", "too_long"];
       if (error instanceof ResponderError && !usedNothing.includes(error.kind)) {
-        this.#usage = sum(this.#usage, error.usage ?? noUsage);
+        this.#usage = sum(this.#usage ?? noUsage, error.usage ?? noUsage);
       }
       return error ?? new Error("the model's stream broke");
     }
@@ -249,7 +249,7 @@ export class Answer {
       this.#data = { ...event.data, provider, model };
     } else {
       this.#end = event;
-      this.#usage = sum(this.#usage, event.usage);
+      this.#usage = this.#usage ? sum(this.#usage, event.usage) : event.usage;
     }
   }
 
@@ -360,7 +360,7 @@ export class Answer {
     const isFailed = !isStopped && (isBroken || isEmpty);
     const name = `${this.#responder.provider}/${this.#responder.model}`;
     const said = isEmpty ? `${name} answered without a word` : `${name} did not end its answer`;
-    const atLimit = limit && `${said}: ${limit.says}`;
+    const atLimit = limit && `${said}: ${limit}`;
     let reason = isStopped ? "The answer was stopped." : atLimit;
     if (isFailed) {
       reason = isEmpty ? (atLimit ?? said) : reasonOf(error, name);
@@ -375,7 +375,6 @@ export class Answer {
       reasoning: this.#reasoning,
       usedTools: this.#isUsed,
       outcome: isFailed ? "failed" : isStopped ? "interrupted" : "answered",
-      limit: limit?.name,
       provider: this.#responder.provider,
       model: this.#end?.model ?? this.#responder.model,
       latencyMs: this.#elapsedMs(),
@@ -405,18 +404,14 @@ export class Answer {
 }
 
 /** Ends of an answer that is not whole, though its model ended it. */
-const limits = new Map<
-  FinishReason | undefined,
-  { readonly name: Ended["limit"]; readonly says: string }
->([
-  ["length", { name: "length", says: "it reached its limit of tokens" }],
-  ["content-filter", { name: "content_filter", says: "a content filter stopped it" }],
+const limits = new Map<FinishReason | undefined, string>([
+  ["length", "it reached its limit of tokens"],
+  ["content-filter", "a content filter stopped it"],
 ]);
 
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
 
-function sum(a: Usage | undefined, b: Usage): Usage {
-  if (a === undefined) return b;
+function sum(a: Usage, b: Usage): Usage {
   const add = (x: number | undefined, y: number | undefined) =>
     x === undefined || y === undefined ? undefined : x + y;
   return {

@@ -172,7 +172,7 @@ export function promptOf(
 }
 
 /** The whole minutes, hours or days of a gap, rounded down. */
-export function awayText(ms: number): string {
+function awayText(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 60) return counted(minutes, "minute");
   const hours = Math.floor(minutes / 60);

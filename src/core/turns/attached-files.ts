@@ -36,14 +36,11 @@ export async function withFiles(
   }
   const newest = messages.findLastIndex(({ role }) => role === "user");
   const taking = new Map<string, boolean>();
-  const made: ModelInput[] = [];
+  const made = [...messages];
   const refused: { readonly name: string; readonly why: string }[] = [];
   let room: number = attachmentLimits.bytes;
   for (const [index, message] of [...messages.entries()].toReversed()) {
-    if (message.role !== "user" || message.files === undefined) {
-      made.unshift(message);
-      continue;
-    }
+    if (message.role !== "user" || message.files === undefined) continue;
     const lines: string[] = [];
     const files: ModelFile[] = [];
     for (const file of message.files) {
@@ -55,7 +52,7 @@ export async function withFiles(
         refused.push({ name: file.name, why: got.why });
     }
     const content = [message.content, ...lines].filter((text) => text !== "").join("\n\n");
-    made.unshift({ ...message, content, files });
+    made[index] = { ...message, content, files };
   }
   const notices = [...Map.groupBy(refused, ({ why }) => why)].map(([why, files]) => {
     return `${listed(files.map(({ name }) => name))}: not sent to the model, because ${why}.`;

@@ -1,6 +1,7 @@
 // How a turn begins: the user's message, and the period that it opens or goes on in, in one append.
 import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
 import type { ChatHead } from "../chat/chat-head.ts";
+import { conflict } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { checkMessageId, controlId } from "../chat/control-ids.ts";
 import { isTakenBack } from "../chat/marks.ts";
@@ -184,9 +185,7 @@ export async function beginRetry(
 ): Promise<Begun> {
   const user = await newestWords(chats, transaction);
   if (user?.id !== id || transaction.head.open_turn?.id === id) {
-    throw new ThroughlineError("only the answer to the newest message can be regenerated", {
-      code: "THROUGHLINE_CONFLICT",
-    });
+    throw conflict("only the answer to the newest message can be regenerated");
   }
   const resolution = await sessions.resolveIn(transaction, target);
   sessions.humanActedIn(transaction);
@@ -214,9 +213,7 @@ export async function retriedWith(
   if (mark === undefined) return undefined;
   const user = await chats.find(chatId, String(mark["turn"]));
   if (user !== undefined) return user;
-  throw new ThroughlineError("the message that this retry was of was erased or taken back", {
-    code: "THROUGHLINE_CONFLICT",
-  });
+  throw conflict("the message that this retry was of was erased or taken back");
 }
 
 /** Says what a person should know of the period, or a provider's part of it, that ended. */

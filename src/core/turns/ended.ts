@@ -26,8 +26,6 @@ export interface Ended {
   readonly providerSessionId: string | undefined;
   readonly usage: Usage;
   readonly outcome: Outcome;
-  /** Why it is not whole, though its model ended it. */
-  readonly limit?: "length" | "content_filter" | undefined;
   readonly provider: string;
   readonly model: string;
   readonly viewFrom?: number | undefined;
@@ -154,8 +152,10 @@ async function storeMessages(
   return assistant;
 }
 
-function partialReasonOf({ outcome, limit }: Ended): "stopped" | "error" | Ended["limit"] {
-  return outcome === "failed" ? "error" : outcome === "interrupted" ? "stopped" : limit;
+function partialReasonOf({ outcome, finish }: Ended) {
+  if (outcome !== "answered") return outcome === "failed" ? "error" : "stopped";
+  if (finish === "length") return finish;
+  return finish === "content-filter" ? "content_filter" : undefined;
 }
 
 /** What an answer took, kept with it. `null`: not known. */

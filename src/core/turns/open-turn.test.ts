@@ -480,6 +480,23 @@ test("a close that is refused stores nothing, and can be repeated", async () => 
   assert.deepEqual(await c.transcript(), ["user: Hi", "assistant: Hello"]);
 });
 
+for (const wrong of [
+  { usage: { ...usage, inputTokens: Number.NaN } },
+  { usage: { ...usage, costUsd: 1_000_001 } },
+  { providerSessionId: "a\0b" },
+]) {
+  test(`a close with ${JSON.stringify(wrong)} is refused as invalid, and can be repeated`, async () => {
+    const c = await companion();
+    const turn = opened(await c.turns.open(chat, { content: "Hi" }, target));
+    await assert.rejects(turn.close({ ...answered("Hello"), ...wrong }), {
+      code: "THROUGHLINE_INVALID",
+    });
+    assert.deepEqual(await c.transcript(), ["user: Hi"]);
+    await turn.close(answered("Hello"));
+    assert.deepEqual(await c.transcript(), ["user: Hi", "assistant: Hello"]);
+  });
+}
+
 test("a handle that leaves its scope unclosed fails its turn", async () => {
   const c = await companion();
   {

@@ -1,8 +1,9 @@
+import { conflict } from "../chat/chat-log.ts";
 import type { Outcome } from "../chat/interaction.ts";
 import type { Attachment, Role, StoredMessage } from "../chat/message.ts";
 import { type MessageInput, roleOf } from "../chat/message-input.ts";
 import type { ProviderModel, Resolution } from "../chat/provider-sessions.ts";
-import { invalid, isThroughlineError, ThroughlineError } from "../errors.ts";
+import { invalid, isThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { unknownUsage } from "../models/prices.ts";
 import type { Usage } from "../models/responder.ts";
@@ -260,7 +261,7 @@ export class OpenTurn implements AsyncDisposable {
   #assertOpen(): void {
     this.#prompt.turn.assertUnfenced();
     if (!this.#isOver && this.#closing === undefined) return;
-    throw new ThroughlineError("this turn has ended", { code: "THROUGHLINE_CONFLICT" });
+    throw conflict("this turn has ended");
   }
 
   async #stopped(): Promise<void> {
@@ -270,13 +271,10 @@ export class OpenTurn implements AsyncDisposable {
       return;
     }
     // Somebody waits for it, such as a chat that is being forgotten.
-    const over = this.ended.then(
-      () => true,
-      () => true,
-    );
-    if (await until(over, { ms: stoppedMs, timers })) return;
+    if (await until(Promise.allSettled([this.ended]), { ms: stoppedMs, timers })) return;
     this.#isOverdue = true;
-    if (this.#closing === undefined) this.#abandon(notClosed());
+    if (this.#closing !== undefined) return;
+    this.#abandon(conflict("the turn was stopped, and was not closed within 5 s"));
   }
 
   /** Nothing more is stored of it. */
@@ -300,10 +298,4 @@ function messagesOf(input: readonly MessageInput[]): readonly MessageInput[] {
   const messages = input.map((message) => ({ ...message, role: roleOf(message) as Role }));
   if (messages.every(({ role }) => role === "assistant" || role === "tool")) return messages;
   throw invalid("a turn stores messages of the roles assistant and tool");
-}
-
-function notClosed(): ThroughlineError {
-  return new ThroughlineError("the turn was stopped, and was not closed within 5 s", {
-    code: "THROUGHLINE_CONFLICT",
-  });
 }

@@ -1,8 +1,8 @@
-import { notFound } from "../chat/chat-log.ts";
+import { conflict, notFound } from "../chat/chat-log.ts";
 import { ageNote } from "../chat/freshness.ts";
 import { periodView, type TurnTarget } from "../chat/provider-sessions.ts";
 import { utteranceOf } from "../chat/working-memories.ts";
-import { ThroughlineError } from "../errors.ts";
+import type { ThroughlineError } from "../errors.ts";
 import type { TurnHooks, TurnPart } from "../extension.ts";
 import { inSpan } from "../telemetry.ts";
 import { type Begun, beginRetry, beginTurn } from "./begun.ts";
@@ -140,7 +140,5 @@ async function runWith(
 }
 
 export function isBeingAnswered(): ThroughlineError {
-  return new ThroughlineError("another answer is being made in this chat", {
-    code: "THROUGHLINE_CONFLICT",
-  });
+  return conflict("another answer is being made in this chat");
 }

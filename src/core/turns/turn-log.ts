@@ -1,6 +1,6 @@
 // What is stored of a turn after its user message, read once: its answer, its variants, its replay.
 import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
-import { notFound } from "../chat/chat-log.ts";
+import { conflict, notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { isTakenBack, Marks, shownMessages } from "../chat/marks.ts";
 import { isControl, isCutByModel, isMessage, type StoredMessage } from "../chat/message.ts";
@@ -220,7 +220,7 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
 }
 
 /** A message that may be replayed. */
-export async function shownStill(
+async function shownStill(
   chats: Chats,
   chatId: string,
   id: string,
@@ -311,8 +311,4 @@ export async function dismissTurns(
 
 function hidden(how: string): ThroughlineError {
   return conflict(`this message or its answer was ${how} since`);
-}
-
-function conflict(message: string): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
 }

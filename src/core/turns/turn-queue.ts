@@ -169,10 +169,9 @@ export class TurnQueue {
     run: QueuedTurn["run"],
     waited: boolean,
   ): Promise<TurnAnswer> {
-    const says = "this process lost the chat while it ran a turn there";
     const fence = () => {
-      const cause = lost.reason;
-      turn.fence(new ThroughlineError(says, { code: "THROUGHLINE_FENCED", cause }));
+      const says = "this process lost the chat while it ran a turn there";
+      turn.fence(new ThroughlineError(says, { code: "THROUGHLINE_FENCED", cause: lost.reason }));
     };
     lost.addEventListener("abort", fence, { once: true });
     if (lost.aborted) fence();

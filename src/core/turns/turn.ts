@@ -167,25 +167,19 @@ export class Turn {
 
   add(item: TurnProgress): void {
     this.#progress.push(item);
-    this.#stir();
+    this.#wake.resolve();
+    this.#wake = Promise.withResolvers<void>();
   }
 
   end(answer: TurnAnswer): void {
-    this.#progress.push({ type: "result", answer });
     this.#ended = true;
     this.#result.resolve(answer);
-    this.#stir();
+    this.add({ type: "result", answer });
   }
 
   fail(error: unknown): void {
     this.#ended = true;
     this.#result.reject(error);
-    this.#stir();
-  }
-
-  #stir(): void {
-    const { resolve } = this.#wake;
-    this.#wake = Promise.withResolvers<void>();
-    resolve();
+    this.#wake.resolve();
   }
 }
