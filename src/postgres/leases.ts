@@ -28,6 +28,17 @@ export class PostgresLeases implements LeasePlace {
     return row?.["was_alive"] === true;
   }
 
+  async held(life: number): Promise<readonly HeldName[]> {
+    const { database, companion } = this.#process;
+    const rows = await database.query({
+      ...statements.held,
+      values: [companion, this.#owner(life)],
+    });
+    return rows.map(({ collection, key, epoch }) => {
+      return { collection: String(collection), key: String(key), epoch: Number(epoch) };
+    });
+  }
+
   async leave(life: number): Promise<void> {
     const { database, companion } = this.#process;
     await database.query({ ...statements.leave, values: [companion, this.#owner(life)] });
@@ -82,7 +93,9 @@ function columns(held: readonly HeldName[]): unknown[] {
 // Each statement uses one instant throughout, that of its start: waiting for another writer of the
 // row makes no lease lapse sooner.
 
-const isFree = `(old.owner is null or old.owner = excluded.owner or not exists (
+// A row that was taken after a statement began has a greater epoch than the statement gives, which does not see
+// whether that owner lives.
+const isFree = `(old.owner is null or old.owner = excluded.owner or old.epoch <= excluded.epoch and not exists (
     select from throughline.processes as holder where holder.companion = old.companion
       and holder.process = old.owner and holder.alive_until >= statement_timestamp()))`;
 
@@ -124,6 +137,10 @@ on conflict (companion, process) do update set alive_until = excluded.alive_unti
 returning coalesce((select alive_until >= statement_timestamp() from before), false) as was_alive`,
   },
   /** 1: companion; 2: process. */
+  held: {
+    text: "select collection, key, epoch from throughline.logs where companion = $1 and owner = $2",
+  },
+  /** 1: companion; 2: process. */
   leave: {
     text: "delete from throughline.processes where companion = $1 and process = $2",
   },
@@ -152,17 +169,19 @@ select n::int, is_empty, case when wanted then pg_notify($5, payload) end
 from freed, (select set_config('synchronous_commit', 'off', true) as level) as commit
 where commit.level = 'off'`,
   },
-  /** 1 to 3: companion, collection, key. `seq < 1`: by `seq = 0` all names without a log would be read. */
+  /** 1 to 3: companion, collection, key. */
   forget: {
     text: `delete from throughline.logs
-where companion = $1 and collection = $2 and key = $3 and seq < 1 and owner is null`,
+where companion = $1 and collection = $2 and key = $3 and seq = 0 and owner is null`,
   },
-  /** Processes that died a day ago, and their names without a log. 1: companion. */
+  /** Processes that died a day ago, and the names without a log of those that are no more. 1: companion. */
   sweep: {
     text: `with dead as (
   delete from throughline.processes where companion = $1
     and alive_until < statement_timestamp() - interval '1 day' returning process
 )
-delete from throughline.logs where companion = $1 and seq = 0 and owner in (select process from dead)`,
+delete from throughline.logs where companion = $1 and seq = 0 and owner is not null and not exists (
+  select from throughline.processes where companion = $1 and process = owner
+    and process not in (select process from dead))`,
   },
 } as const;

@@ -53,7 +53,7 @@ const statements: readonly string[] = [
   (companion, collection, sorted_at desc, key)`,
   `create index logs_labelled on throughline.logs
   (companion, collection, sorted_at desc, key) where labels <> '{}'`,
-  "create index logs_empty on throughline.logs (companion) where seq = 0",
+  "create index logs_leased on throughline.logs (companion, owner) where owner is not null",
   `create table throughline.processes (
   companion text collate "C" not null,
   process text collate "C" not null,

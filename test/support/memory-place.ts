@@ -61,6 +61,7 @@ export class MemoryPlace {
       free: async (held) => {
         for (const name of held) this.#free(name);
       },
+      held: async (life) => this.#heldBy(`${processId}.${life}`),
       leave: async (life) => {
         this.#alive.delete(`${processId}.${life}`);
       },
@@ -99,6 +100,13 @@ export class MemoryPlace {
 
   #livesFor(owner = ""): number {
     return (this.#alive.get(owner) ?? 0) - this.clock.monotonic();
+  }
+
+  #heldBy(owner: string): HeldName[] {
+    return [...this.#leases].flatMap(([text, lease]) => {
+      const [collection = "", key = ""] = JSON.parse(text) as string[];
+      return lease.owner === owner ? [{ collection, key, epoch: lease.epoch }] : [];
+    });
   }
 
   #free({ collection, key, epoch }: HeldName): void {

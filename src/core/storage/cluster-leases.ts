@@ -37,6 +37,8 @@ export interface LeasePlace {
   beat(life: number): Promise<boolean>;
   /** Frees those of them that were not taken since, and wakes who waits. */
   free(held: readonly HeldName[]): Promise<void>;
+  /** Lists what this life holds there. */
+  held(life: number): Promise<readonly HeldName[]>;
   /** Notes that this life has ended: it holds nothing. */
   leave(life: number): Promise<void>;
 }
@@ -65,8 +67,9 @@ interface OwnLease extends HeldName {
 /** Heartbeats within the time of a lease: the first may fail. */
 const beatsPerLease = 3;
 
-/** A heartbeat that failed is repeated so often within that time. */
-const triesPerLease = 30;
+/** Heartbeats within that time while none is answered, and where each fails at once. */
+const unanswered = 6;
+const failing = 30;
 
 const never = Number.NEGATIVE_INFINITY;
 
@@ -89,10 +92,10 @@ export class ClusterLeases implements Leases {
   waits = 0;
   /** Not released. */
   readonly #own = new Set<OwnLease>();
-  /** Released, and not free: that failed, or may be undone. */
-  readonly #unfreed = new Set<HeldName>();
-  /** Freed since the last heartbeat: a database that crashes may forget that. */
-  #freed = new Set<HeldName>();
+  /** By `nameText`, how many calls ask the place for it now. */
+  readonly #asked = new Map<string, number>();
+  /** The place may take this process for the holder of more than it holds. */
+  #isUnsure = false;
   readonly #asking = new Set<Promise<unknown>>();
   readonly #closing = new AbortController();
   #cancelLook: (() => void) | undefined;
@@ -101,6 +104,7 @@ export class ClusterLeases implements Leases {
   #until = never;
   /** The monotonic time of the next heartbeat. */
   #beatAt = 0;
+  /** The newest heartbeat that is not answered. */
   #beating: Promise<void> | undefined;
 
   constructor(place: LeasePlace, epochs: Epochs, times: LeaseTimes) {
@@ -129,11 +133,11 @@ export class ClusterLeases implements Leases {
     this.#wakes.get(nameText(name))?.();
   }
 
-  /** Releases were missed, or undone by a crash of the place: all ask again. */
+  /** Releases were missed, and some of this process undone if the place crashed: all ask again. */
   missed(): void {
     for (const wake of [...this.#wakes.values()]) wake();
-    for (const name of this.#freed) this.#unfreed.add(name);
-    void this.#freeAgain();
+    this.#isUnsure = true;
+    void this.#settled(this.#freeOthers());
   }
 
   /** Ends the waiting, and frees what this process holds. Calls afterwards reject. */
@@ -145,8 +149,8 @@ export class ClusterLeases implements Leases {
     await Promise.allSettled(this.#asking);
     this.#cancelLook?.();
     await this.#beating?.catch(() => undefined);
-    // What could not be freed is free once the process is taken for dead.
-    if (this.#until === never || this.#unfreed.size > 0) return;
+    // What could not be freed is free then, too.
+    if (this.#until === never) return;
     const left = this.#place.leave(this.#life);
     await left.catch((error) => this.#warn(error, "a process could not sign off"));
   }
@@ -212,17 +216,31 @@ export class ClusterLeases implements Leases {
   async #ask(name: LeaseName, waits: boolean): Promise<Lease | number> {
     // Twice: the first may find that this life is over.
     for (let tries = 0; tries < 2 && this.#times.clock.monotonic() >= this.#until; tries++)
-      await this.#beat();
+      await (this.#beating ?? this.#beat());
     const life = this.#life;
-    const answer = await this.#place.take(name, life, waits);
+    const answer = await this.#take(name, life, waits);
     if ("epoch" in answer && life === this.#life) return this.#hold(name, answer.epoch);
     if ("epoch" in answer) {
-      this.#unfreed.add({ ...name, epoch: answer.epoch }); // it is of a life that is over
-      void this.#freeAgain();
+      void this.#settled(this.#free({ ...name, epoch: answer.epoch })); // it is of a life that is over
       return 1;
     }
     // A millisecond more, so that it has lapsed then; never longer than one lease lasts.
     return Math.min(Math.max(answer.lapsesInMs, 0), this.#times.leaseMs) + 1;
+  }
+
+  async #take(name: LeaseName, life: number, waits: boolean) {
+    const text = nameText(name);
+    this.#asked.set(text, (this.#asked.get(text) ?? 0) + 1);
+    try {
+      return await this.#place.take(name, life, waits);
+    } catch (error) {
+      this.#isUnsure = true; // it may be taken all the same
+      throw error;
+    } finally {
+      const left = (this.#asked.get(text) ?? 1) - 1;
+      if (left === 0) this.#asked.delete(text);
+      else this.#asked.set(text, left);
+    }
   }
 
   #hold(name: LeaseName, epoch: number): Lease {
@@ -246,44 +264,51 @@ export class ClusterLeases implements Leases {
     this.#own.delete(lease);
     // It may have been taken again since, under another epoch.
     if (this.#epochs.get(text) === lease.epoch) this.#epochs.delete(text);
-    const freed = this.#settled(this.#free([lease]));
+    const freed = this.#settled(this.#free(lease));
     // Of a lease that was lost nothing here waits for the place, which may be away.
     if (!lease.lost.signal.aborted || this.#closing.signal.aborted) await freed;
     this.#names.unlock(text);
   }
 
-  async #freeAgain(): Promise<void> {
-    if (this.#unfreed.size > 0) await this.#settled(this.#free([...this.#unfreed]));
-  }
-
-  /** What could not be freed is tried again with every heartbeat. */
-  async #free(names: readonly HeldName[]): Promise<void> {
+  async #free(...names: readonly HeldName[]): Promise<void> {
     try {
       await this.#place.free(names);
-      for (const name of names) {
-        this.#unfreed.delete(name);
-        this.#freed.add(name);
-      }
     } catch (error) {
-      for (const name of names) this.#unfreed.add(name);
+      this.#isUnsure = true;
       this.#warn(error, "a lease could not be freed");
+    }
+  }
+
+  /** Frees what the place takes this process for the holder of, and what it does not hold. */
+  async #freeOthers(): Promise<void> {
+    if (!this.#isUnsure || this.#until === never) return;
+    this.#isUnsure = false;
+    try {
+      const asked = new Set(this.#asked.keys()); // also of those that are answered by then
+      const held = await this.#place.held(this.#life);
+      const own = new Set(Array.from(this.#own, nameText));
+      const isOther = (text: string) =>
+        !own.has(text) && !asked.has(text) && !this.#asked.has(text);
+      const others = held.filter((name) => isOther(nameText(name)));
+      if (others.length > 0) await this.#free(...others);
+    } catch (error) {
+      this.#isUnsure = true;
+      this.#warn(error, "leases could not be compared with the place");
     }
   }
 
   /** Looks again when the next heartbeat is due or the time of the leases is over. */
   #lookLater(): void {
-    const { timers, clock, leaseMs } = this.#times;
+    const { timers, clock } = this.#times;
     const now = clock.monotonic();
     const at = this.#until > now ? Math.min(this.#beatAt, this.#until) : this.#beatAt;
     this.#cancelLook?.();
+    if (this.#closing.signal.aborted) return;
     this.#cancelLook = timers.after(Math.max(1, at - now), () => {
       const then = clock.monotonic();
       if (this.#until !== never && then >= this.#until)
         this.#loseAll("the leases could not be renewed in time");
-      if (then >= this.#beatAt) {
-        this.#beatAt = then + leaseMs / triesPerLease; // should this one fail, or not be answered
-        void this.#beat().catch(() => undefined); // it was logged
-      }
+      if (then >= this.#beatAt) void this.#beat().catch(() => undefined); // it was logged
       this.#lookLater();
     });
   }
@@ -298,12 +323,13 @@ export class ClusterLeases implements Leases {
     for (const { lost } of held) lost.abort(new ThroughlineError("the lease was lost", { code }));
   }
 
-  /** One heartbeat at a time. @throws the place did not take it. */
+  /** Another heartbeat, whether or not those before it were answered. @throws the place did not take it. */
   #beat(): Promise<void> {
-    this.#beating ??= this.#beatOnce().finally(() => {
-      this.#beating = undefined;
+    const beating = this.#beatOnce().finally(() => {
+      if (this.#beating === beating) this.#beating = undefined;
     });
-    return this.#beating;
+    this.#beating = beating;
+    return beating;
   }
 
   async #beatOnce(): Promise<void> {
@@ -311,21 +337,21 @@ export class ClusterLeases implements Leases {
     const askedAt = clock.monotonic();
     const life = this.#life;
     const isFirst = this.#until === never;
-    const freed = this.#freed;
-    this.#freed = new Set();
+    this.#beatAt = askedAt + leaseMs / unanswered;
     try {
       const wasAlive = await this.#place.beat(life);
       if (life !== this.#life) return;
       if (!wasAlive && !isFirst) return this.#loseAll("others may hold what this process held");
-      this.#until = askedAt + leaseMs * trustedPart;
-      this.#beatAt = askedAt + leaseMs / beatsPerLease;
+      this.#until = Math.max(this.#until, askedAt + leaseMs * trustedPart);
+      this.#beatAt = Math.max(this.#beatAt, askedAt + leaseMs / beatsPerLease);
     } catch (error) {
-      for (const name of freed) this.#freed.add(name);
+      this.#beatAt = Math.min(this.#beatAt, clock.monotonic() + leaseMs / failing);
       this.#warn(error, "leases could not be renewed");
       throw error;
+    } finally {
+      this.#lookLater();
     }
-    if (!this.#closing.signal.aborted) this.#lookLater();
-    void this.#freeAgain();
+    void this.#settled(this.#freeOthers());
   }
 
   #warn(error: unknown, message: string): void {
