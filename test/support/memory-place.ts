@@ -17,7 +17,7 @@ import type { Storage } from "../../src/core/storage/storage.ts";
 import { systemTimers, type Timers } from "../../src/core/timers.ts";
 
 /** How long a process is known to live without a heartbeat, in milliseconds. */
-export const leaseMs = 10_000;
+export const leaseMs = 5_000;
 
 /** One storage that writes a place, as the others know it. */
 interface MemoryMember {

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { Context } from "../../cli/command.ts";
 import { counted, json, localTime, table } from "../../cli/format.ts";
 import { type Io, tell, untilStopped, write } from "../../cli/io.ts";
@@ -12,15 +13,12 @@ import { printableLine } from "../../core/chat/printable.ts";
 import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import type { ChatFormat } from "../../core/chat/render-chat.ts";
 import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
-import type { FoundChat, MessageHit } from "../../core/chat/search-chats.ts";
 import { shownModel } from "../../core/models/model-name.ts";
+import type { chatList, hits as hitList } from "../../server/answer-schemas.ts";
 import { withRoutes } from "../routes.ts";
 import { type ServedChat, sessionOf, zoneOf } from "./served-chat.ts";
 
-interface ChatPage {
-  readonly chats: readonly FoundChat[];
-  readonly cursor?: string;
-}
+type ChatPage = z.infer<typeof chatList>;
 
 interface ListFlags extends Flags {
   readonly limit: number;
@@ -90,11 +88,6 @@ export function show(chatId: string, flags: ShowFlags, context: Context): Promis
   });
 }
 
-interface Hits {
-  readonly hits: readonly MessageHit[];
-  readonly more?: true | undefined;
-}
-
 interface SearchFlags extends Flags {
   readonly chat?: string;
   readonly limit: number;
@@ -106,7 +99,7 @@ export function search(query: string, flags: SearchFlags, context: Context): Pro
   return withRoutes(flags, context, async (routes, settings) => {
     const { limit, chat: chat_id } = flags;
     const asked = { query: { query, limit, chat_id, prefix: true } };
-    const { hits, more } = await routes.json<Hits>("/api/search", asked);
+    const { hits, more } = await routes.json<z.infer<typeof hitList>>("/api/search", asked);
     const found =
       chat_id === undefined ? (await routes.json<ChatPage>("/api/chats", asked)).chats : [];
     const zone = zoneOf(settings);

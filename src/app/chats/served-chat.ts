@@ -1,17 +1,13 @@
+import type { z } from "zod";
 import type { Settings } from "../../cli/settings.ts";
-import type { ChatRow } from "../../core/chat/chat-head.ts";
 import { chatZone } from "../../core/chat/chat-metadata.ts";
 import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { rulesOf } from "../../core/throughline.ts";
+import type { chat } from "../../server/answer-schemas.ts";
 
 /** What `GET /api/chats/{id}` answers, of which the session is a part. */
-export interface ServedChat extends PeriodView {
-  readonly row: ChatRow;
-  readonly metadata: JsonObject;
-  readonly running: boolean;
-  readonly unanswered_ids: readonly string[];
-}
+export type ServedChat = z.infer<typeof chat>;
 
 /** Reads the session out of a chat. @returns `null`: none was opened yet. */
 export function sessionOf(served: ServedChat): PeriodView | null {
@@ -26,6 +22,8 @@ const fields = [
 ];
 
 /** The zone of the person in a chat; where it tells none, the one of the settings. */
-export function zoneOf({ freshness }: Settings, chat?: Pick<ServedChat, "metadata">): string {
-  return (chat && chatZone(chat)) ?? rulesOf(freshness).timeZone;
+export function zoneOf({ freshness }: Settings, served?: Pick<ServedChat, "metadata">): string {
+  return (
+    (served && chatZone({ metadata: served.metadata as JsonObject })) ?? rulesOf(freshness).timeZone
+  );
 }

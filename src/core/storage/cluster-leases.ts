@@ -89,7 +89,7 @@ export class ClusterLeases implements Leases {
   waits = 0;
   /** Not released. */
   readonly #own = new Set<OwnLease>();
-  /** Released, and perhaps not free. */
+  /** Released, and not free: that failed, or may be undone. */
   readonly #unfreed = new Set<HeldName>();
   /** Freed since the last heartbeat: a database that crashes may forget that. */
   #freed = new Set<HeldName>();
@@ -246,7 +246,6 @@ export class ClusterLeases implements Leases {
     this.#own.delete(lease);
     // It may have been taken again since, under another epoch.
     if (this.#epochs.get(text) === lease.epoch) this.#epochs.delete(text);
-    this.#unfreed.add(lease);
     const freed = this.#settled(this.#free([lease]));
     // Of a lease that was lost nothing here waits for the place, which may be away.
     if (!lease.lost.signal.aborted || this.#closing.signal.aborted) await freed;
@@ -266,6 +265,7 @@ export class ClusterLeases implements Leases {
         this.#freed.add(name);
       }
     } catch (error) {
+      for (const name of names) this.#unfreed.add(name);
       this.#warn(error, "a lease could not be freed");
     }
   }

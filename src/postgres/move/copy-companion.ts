@@ -51,8 +51,8 @@ export interface CopyReport {
 /** Logs that are copied at once: most of the time of each is waiting. */
 const logsAtOnce = 8;
 
-/** How long another copy is waited for, in milliseconds: the lease of one that was killed lasts 10 s. */
-const longestWaitMs = 12_000;
+/** How long another copy is waited for, in milliseconds: the lease of one that was killed lasts 5 s. */
+const longestWaitMs = 7_000;
 
 /**
  * Copies a companion from one storage into another, which must be empty: the marks of what was forgotten,
@@ -65,7 +65,7 @@ const longestWaitMs = 12_000;
  *
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the target is not empty, and nothing was written; or something
  *   was written to one of them during the copy.
- * @throws ThroughlineError `THROUGHLINE_LOCKED`: a server runs one of them, or another copy does, 12 s later still.
+ * @throws ThroughlineError `THROUGHLINE_LOCKED`: a server runs one of them, or another copy does, 7 s later still.
  * @throws ThroughlineError `THROUGHLINE_CORRUPT`: the source is damaged; see `damaged`.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` and the other codes of `LogStore.append`.
  */
