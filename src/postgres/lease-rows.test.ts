@@ -167,6 +167,38 @@ test("a storage says what it holds, waits for and was refused", skip, async () =
   await lease.release();
 });
 
+test(
+  "a process that joined and took a name while another waited for its row keeps the name",
+  skip,
+  async () => {
+    const companion = newCompanion();
+    await using storage = await join({ companion });
+    await storage.logs("chats", contractProjection).append(chat.key, messages(1, 1));
+    const client = await admin?.connect();
+    await client?.query("begin");
+    await client?.query("select from throughline.logs where companion = $1 for update", [
+      companion,
+    ]);
+    const asking = storage.leases.tryAcquire(chat);
+    const waits = `select from pg_stat_activity
+      where application_name = $1 and wait_event_type = 'Lock'`;
+    while ((await rows(waits, [`cut-${count}`])).length === 0);
+    const joins =
+      "insert into throughline.processes values ($1, 'late', now() + interval '1 hour')";
+    await rows(joins, [companion]);
+    const takes = `update throughline.logs set owner = 'late',
+      epoch = (extract(epoch from clock_timestamp()) * 1000000)::bigint where companion = $1`;
+    await client?.query(takes, [companion]);
+    await client?.query("commit");
+    client?.release();
+    assert.equal(await asking, undefined);
+    assert.deepEqual(
+      (await leaseRows(companion)).map(({ owner }) => owner),
+      ["late"],
+    );
+  },
+);
+
 test("what is published is in no table, however long it is, and is heard whole", skip, async () => {
   const companion = newCompanion();
   await using a = await join({ companion });

@@ -91,13 +91,16 @@ function columns(held: readonly HeldName[]): unknown[] {
 //   instant; deleting one without an owner removes the row. A row with `seq` 0 is no log for readers.
 //
 // Each statement uses one instant throughout, that of its start: waiting for another writer of the
-// row makes no lease lapse sooner.
+// row makes no lease lapse sooner. It does not see processes that joined since, so a name that was taken
+// since is held, whatever is known of its owner.
 
-// A row that was taken after a statement began has a greater epoch than the statement gives, which does not see
-// whether that owner lives.
-const isFree = `(old.owner is null or old.owner = excluded.owner or old.epoch <= excluded.epoch and not exists (
+/** Longer than a statement waits for a row, in microseconds. */
+const longestWait = 60_000_000;
+
+const isFree = `(old.owner is null or old.owner = excluded.owner or (
+    old.epoch not between excluded.epoch and excluded.epoch + ${longestWait} and not exists (
     select from throughline.processes as holder where holder.companion = old.companion
-      and holder.process = old.owner and holder.alive_until >= statement_timestamp()))`;
+      and holder.process = old.owner and holder.alive_until >= statement_timestamp())))`;
 
 const statements = {
   /**

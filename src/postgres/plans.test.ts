@@ -176,7 +176,7 @@ test(`each statement reads what it answers: ${chats} chats, one of them with ${l
       if (plan["Query Text"].includes("was_alive")) heartbeats.dispatchEvent(new Event("beat"));
     });
   });
-  const open = () => openPostgresStorage({ pool, durability: "process", leaseMs: 1_000 });
+  const open = () => openPostgresStorage({ pool, durability: "process" });
   await (await open()).close();
   for (const text of fillings()) await admin.query(text);
   for (const round of [1, 2]) {
