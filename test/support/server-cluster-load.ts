@@ -193,7 +193,7 @@ class LoadRun {
     this.#count(journals, said);
   }
 
-  /** Nothing is said elsewhere any more: whoever died last had its leases for 10 s at most. */
+  /** Nothing is said elsewhere any more: whoever died last had its leases for 5 s at most. */
   async #assertAllBegin(chats: readonly string[]): Promise<void> {
     const isBegun = (chat: string) =>
       this.#model.spoken.some((note) => note.chat === chat && isOfCut(note));

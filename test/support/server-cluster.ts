@@ -16,7 +16,7 @@ export interface ClusterOptions {
   readonly model: string;
   /**
    * How long a lease outlives its holder. Without it the servers are those of the command line, whose
-   * leases last 10 s.
+   * leases last 5 s.
    */
   readonly leaseMs?: number;
 }

@@ -1,5 +1,8 @@
 // A fork and what it was made from name each other, whatever happens to one of them.
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { openThroughline, type Throughline } from "../throughline.ts";
 import { linksOf } from "./forks.ts";
@@ -88,4 +91,20 @@ test("a chat names up to 100 branches, the oldest first, also with long ids", as
   const named = await links(t, "source");
   assert.equal(named.length - 1, 100);
   assert.deepEqual(await links(t, long), ["source m2 2", "of-long m2 2"]);
+});
+
+test("a chat is forgotten, and its forks are named, also where the chat of one cannot be read", async (t) => {
+  const home = fs.mkdtempSync(join(tmpdir(), "throughline-forks-"));
+  t.after(() => fs.rmSync(home, { recursive: true }));
+  {
+    await using before = await openThroughline({ home });
+    await before.chats.append("a", [{ id: "m1", role: "user", content: "Plan a picnic" }]);
+    await before.chats.fork("a", "m1", "b");
+    await before.chats.fork("b", "m1", "c");
+  }
+  const path = join(home, "chats", "b.jsonl");
+  fs.rmSync(path);
+  fs.mkdirSync(path); // of another program
+  await using after = await openThroughline({ home });
+  assert.deepEqual((await after.chats.forget("a")).forks, ["b", "c"]);
 });

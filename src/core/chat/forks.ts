@@ -118,7 +118,11 @@ async function originsOf(logs: LogStore, head: Partial<ChatHead>): Promise<reado
   const origins: string[] = [];
   for (const from of forkOrigins(head)) {
     origins.push(from);
-    if ((await logs.tail(from, 0)) !== undefined) break;
+    const isThere = logs.tail(from, 0).then(
+      (tail) => tail !== undefined,
+      () => true, // though it cannot be read
+    );
+    if (await isThere) break;
   }
   return origins;
 }

@@ -223,7 +223,8 @@ async function historyFor(
   room: Room,
 ): Promise<AskedHistory> {
   const { chatId } = turn;
-  const { head } = begun;
+  // As it is now: what was reset or cleared since the turn began is not sent.
+  const { head } = await chats.existing(chatId);
   const newest = begun.isNew ? undefined : await newestWords(chats, { chatId, head });
   const isNewest = newest?.id === turn.id;
   // Its calls and results stand where they were made, or else they are left out and added below.

@@ -1,6 +1,5 @@
 // How a turn begins: the user's message, and the period that it opens or goes on in, in one append.
 import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
-import type { ChatHead } from "../chat/chat-head.ts";
 import { conflict } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { checkMessageId, controlId } from "../chat/control-ids.ts";
@@ -25,8 +24,6 @@ export interface Begun {
   readonly attempt: number;
   /** The person says this now: it is no second attempt, and no other answer to what was said. */
   readonly isNew: boolean;
-  /** Of the chat, as the turn found it. */
-  readonly head: ChatHead;
   /** How long the person had been away, when that is worth a line. */
   readonly awayMs: number | undefined;
   /** For the person and the model: the period that ended with this turn, or with an attempt without an answer. */
@@ -113,9 +110,7 @@ export async function beginTurn(
   });
   const { session, told_session: acknowledged } = transaction.head;
   const period = session as Period;
-  const { head: now } = transaction;
-  const found = { resolution, period, head: now, acknowledged };
-  return { ...found, user, attempt, isNew, awayMs, notice };
+  return { user, resolution, period, attempt, isNew, awayMs, notice, acknowledged };
 }
 
 /** How long the person had been away before this was said, when that is worth a line. */
@@ -194,8 +189,7 @@ export async function beginRetry(
   const isNew = (await chats.logs.find(transaction.chatId, mark)) === undefined;
   if (isNew) transaction.control("turn", fields, mark);
   const { session, told_session: acknowledged } = transaction.head;
-  const { head } = transaction;
-  const begun = { user, resolution, period: session as Period, acknowledged, attempt: 1, head };
+  const begun = { user, resolution, period: session as Period, acknowledged, attempt: 1 };
   return { ...begun, isNew: false, awayMs: undefined, notice: endNotice(resolution) };
 }
 

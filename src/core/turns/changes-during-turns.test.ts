@@ -267,3 +267,24 @@ test("a message that is erased while it waits is not answered, and nothing waits
   assert.equal((await w.chats.row(chat)).unanswered, false);
   assert.equal(w.model.requests.length, 1);
 });
+
+test("what a provider is made to forget between a message and its prompt is not sent to it", async () => {
+  let isArmed = false;
+  const c = await scriptedCompanion(
+    [[{ type: "text", text: "noted" }], [{ type: "text", text: "hi" }]],
+    {
+      turns: (model) => ({
+        model,
+        persona: async () => {
+          if (isArmed) await c.sessions.resetProvider(chat, model.provider);
+          return "kind";
+        },
+      }),
+    },
+  );
+  await c.say("My number is 4711", "a");
+  isArmed = true;
+  await c.say("Hello", "b");
+  const [, second] = c.model.requests;
+  assert.ok(second !== undefined && !JSON.stringify(second.messages).includes("4711"));
+});

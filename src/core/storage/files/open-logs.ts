@@ -63,7 +63,8 @@ export class OpenLogs {
   /** Removes what a dead process left of rewriting a log. Some file systems bring it back after a power cut. */
   sweep(key: string): Promise<void> {
     return this.#after(key, async () => {
-      const { disk, directory } = this.#ports;
+      const { disk, directory, guard } = this.#ports;
+      guard();
       if (await unlinkIfThere(disk, logTemporary(this.path(key))))
         await syncNames(this.#ports, directory);
     });

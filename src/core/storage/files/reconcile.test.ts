@@ -3,6 +3,7 @@ import {
   copyFileSync,
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -357,6 +358,7 @@ test("a rewritten file that came back under its old name after a power cut is re
     await say(logs, "c"); // now its index covers all but what the journal holds
     cpSync(home, cut, { recursive: true, filter: (path) => !path.endsWith("lock.db") });
   }
+  mkdirSync(`${pathOf(cut, "c")}.tmp-0`); // which cannot be removed, and keeps nothing from being served
   const returned = ["a", "b:new", long, "deleted"].map((key) => `${pathOf(cut, key)}.tmp-0`);
   for (const path of returned) writeFileSync(path, "words that were erased");
   await using storage = await openFileStorage({ home: cut });

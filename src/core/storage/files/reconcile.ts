@@ -146,7 +146,9 @@ export async function compare(
   for (const { name } of listing.filter((each) => each.name.endsWith(rewriteEnding))) {
     const file = name.slice(0, -rewriteEnding.length);
     const key = keyOfFileName(file) ?? keys.find((each) => fileNameOf(each) === file);
-    if (key !== undefined) await logs.sweep(key).then(() => swept.add(name));
+    if (key === undefined) continue;
+    const sweeping = logs.sweep(key).then(() => swept.add(name));
+    await sweeping.catch(() => undefined); // it keeps no other log from being served
   }
   // The next start removes what is left, and compares again.
   const isUnswept = listing.some(({ name }) => isTemporaryName(name) && !swept.has(name));
