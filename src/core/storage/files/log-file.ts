@@ -215,6 +215,7 @@ export class LogFile implements JournaledLog, OpenLog {
     let bytes = 0;
     /** @returns whether these are all that are asked for. */
     const take = (batch: RecentBatch) => {
+      if ((batch.records[0]?.seq ?? before) >= before) return false;
       const records = batch.records.filter(({ seq }) => seq < before);
       found.push(records);
       count += records.length;

@@ -1,8 +1,11 @@
 import { freezeDeep } from "../../json.ts";
 import type { StoredRecord } from "../log-store.ts";
 
-/** Most JSON of the records of one log, and of all logs together, that is kept decoded. */
-export const recentBytes = { log: 256 * 1024, all: 32 * 1024 * 1024 } as const;
+/**
+ * Most JSON of the records of one log, and of all logs together, that is kept decoded. One log: as much as a model of
+ * an unknown window gets.
+ */
+export const recentBytes = { log: 896 * 1024, all: 32 * 1024 * 1024 } as const;
 
 /** The records that one append stored. */
 export interface RecentBatch {
