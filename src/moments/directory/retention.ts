@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { invalid } from "../../core/errors.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
+import type { PackageStatus } from "../package/record.ts";
 import { bytesIn } from "./content.ts";
 import { placesIn, timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
@@ -78,8 +79,9 @@ export async function purge(
     const isOver = maxBytes !== undefined && bytes > maxBytes;
     if (!isOld && !isOver) continue;
     const hold = await alone(name, async () => {
-      const found = await holdOn(ports, name);
-      if (found === undefined) await remove(ports, name);
+      const status = await readStatus(ports, name);
+      const found = holdOf(status);
+      if (status !== undefined && found === undefined) await remove(ports, name, status);
       return found;
     });
     if (hold !== undefined) {
@@ -101,14 +103,10 @@ export async function releasePackage(ports: PackagePorts, name: string): Promise
   if (status === undefined || status.uploaded.length === 0) {
     throw invalid(`${name} is in no bucket, as far as its status tells: it stays here`);
   }
-  if (status.preserved === null) await remove(ports, name);
+  if (status.preserved === null) await remove(ports, name, status);
 }
 
-async function holdOn(
-  ports: PackagePorts,
-  name: string,
-): Promise<"preserved" | "pending" | "unknown" | undefined> {
-  const status = await readStatus(ports, name);
+function holdOf(status: PackageStatus | undefined) {
   if (status === undefined) return "unknown";
   if (status.preserved !== null) return "preserved";
   const isPending = status.upload !== undefined && status.upload.state !== "done";
@@ -116,12 +114,8 @@ async function holdOn(
 }
 
 /** Removes the local copy. Its status stays as long as a bucket has the package. */
-async function remove(ports: PackagePorts, name: string): Promise<void> {
-  const status = await readStatus(ports, name);
-  if (status === undefined || status.uploaded.length === 0) {
-    await removeHere(ports, name);
-    return;
-  }
+async function remove(ports: PackagePorts, name: string, status: PackageStatus): Promise<void> {
+  if (status.uploaded.length === 0) return void (await removeHere(ports, name));
   const { manifest, messages } = await readPackage(ports, name);
   await removeFolder(ports, name, { ...status, of: ownersOf(manifest, messages) });
 }

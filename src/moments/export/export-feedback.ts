@@ -148,21 +148,15 @@ function progress(
  * JSON where a value is free text, then what they are, for people.
  */
 function datasetCard(report: FeedbackExportReport): string {
-  const { rows, packages, filters } = report;
-  const asked = Object.entries(filters).filter(([, value]) => value !== null);
+  const { format, rows } = report;
   return [
     ...["---", ...header(report), "---", ""],
-    ...["# Judged answers of a companion", "", formats[report.format].says, ""],
-    `- Format: \`${report.format}\``,
+    ...["# Judged answers of a companion", "", formats[format].says, ""],
+    `- Format: \`${format}\``,
     `- Rows: ${rows.total}, of which ${rows.positive} positive and ${rows.negative} negative: the`,
     "  weights for an uneven split follow from these counts",
-    `- Packages: ${packages.listed} looked at, ${packages.not_selected} not asked for, ` +
-      `${packages.skipped} left out`,
-    `- Left out, one by one in \`export-report.json\`: ${reasonsText(report)}`,
     `- Judged from ${report.first_at ?? "never"} to ${report.last_at ?? "never"} (UTC)`,
-    `- Filters: ${asked.length === 0 ? "none" : `\`${JSON.stringify(Object.fromEntries(asked))}\``}`,
-    `- Pictures: ${rows.frames} in all, ${perRow(rows.frames, rows.total)} a row`,
-    `- Prompts cut to their length: ${rows.cut}, by ${rows.cut_turns} whole turns in all`,
+    `- What was asked for, left out and cut is in \`${reportFile}\``,
     "",
     ...consent(report),
     ...["## Retraction", ""],
@@ -188,15 +182,6 @@ function header({ format, rows }: FeedbackExportReport): string[] {
     "  - split: train",
     `    path: ${JSON.stringify([formats[format].file, ...(hasPictures ? ["*/frames/*"] : [])])}`,
   ];
-}
-
-function reasonsText({ reasons }: FeedbackExportReport): string {
-  const met = Object.entries(reasons).filter(([, count]) => count > 0);
-  return met.length === 0 ? "none" : met.map(([reason, count]) => `${reason} ${count}`).join(", ");
-}
-
-function perRow(frames: number, rows: number): string {
-  return rows === 0 ? "0" : (frames / rows).toFixed(1);
 }
 
 function consent({ consent_wordings }: FeedbackExportReport): readonly string[] {
