@@ -63,7 +63,7 @@ async function select(
   for (const [index, name] of readable.entries()) {
     options.signal?.throwIfAborted();
     const manifest = await unlessSkipped(tally, name, () => openManifest(source, name));
-    progress(options, tally, { phase: "select", done: index + 1, total: readable.length });
+    options.onProgress?.({ phase: "select", done: index + 1, total: readable.length });
     if (manifest === undefined) continue;
     judgements.add(manifest);
     if (!matches(manifest, options.filters)) tally.notSelected++;
@@ -115,7 +115,7 @@ async function writeRows(
     });
     for (const [path, bytes] of read?.pictures ?? []) await folder.write(path, bytes);
     if (read !== undefined) await folder.append(format.file, Buffer.from(rowText(read.row)));
-    progress(options, tally, { phase: "write", done: index + 1, total: names.length });
+    options.onProgress?.({ phase: "write", done: index + 1, total: names.length });
   }
   await folder.finish();
 }
@@ -133,14 +133,6 @@ async function unlessSkipped<T>(
     tally.skipped.push({ name, reason: error.reason });
     return undefined;
   }
-}
-
-function progress(
-  options: ExportSettings,
-  tally: ExportTally,
-  step: { readonly phase: "select" | "write"; readonly done: number; readonly total: number },
-): void {
-  options.onProgress?.({ ...step, rows: tally.rows.length });
 }
 
 /**

@@ -18,7 +18,6 @@ export interface ExportProgress {
   /** Packages that this phase has finished, of `total`. */
   readonly done: number;
   readonly total: number;
-  readonly rows: number;
 }
 
 export interface FeedbackExportOptions {
