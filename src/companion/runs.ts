@@ -13,7 +13,7 @@ import { type ClockReading, clockReading, readClock } from "./clock-reading.ts";
 /** The log of runs is neither listed nor searched. */
 export const runsProjection = unlisted;
 
-export interface RunStart {
+interface RunStart {
   /** 8 lower-case hexadecimal digits. */
   readonly runId: string;
   readonly startedAt: ClockReading;

@@ -31,7 +31,7 @@ export type Condition =
   | { readonly kind: "wounds"; readonly value: boolean }
   | { readonly kind: "dominant"; readonly value: Emotion };
 
-export const comparators = [">=", "<=", "==", ">", "<"] as const;
+const comparators = [">=", "<=", "==", ">", "<"] as const;
 
 export interface Comparison {
   readonly kind: "compare";

@@ -9,6 +9,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { Place } from "../../core/shape.ts";
 import {
   applyEvent,
   overrideMood,
@@ -25,7 +26,15 @@ import { type EmotionConfiguration, readEmotionConfiguration } from "./configura
 import type { EmotionState, VoiceState } from "./emotion.ts";
 import { evolve } from "./emotion.ts";
 import { feel } from "./feel.ts";
-import { readState } from "./stored-emotions.ts";
+import { storedState } from "./stored-emotions.ts";
+
+/** Reads a state as it comes back from the disk. */
+function readStored(state: EmotionState): EmotionState {
+  const place = new Place();
+  const read = storedState.read(JSON.parse(JSON.stringify(state)), place);
+  assert.deepEqual(place.problems, []);
+  return read;
+}
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const histories = isFull ? 10_000 : 400;
@@ -419,7 +428,7 @@ class Life {
   }
 
   saveAndLoad(): void {
-    const state = readState(JSON.parse(JSON.stringify(this.state)));
+    const state = readStored(this.state);
     assert.deepEqual(state, this.state);
     this.state = state;
   }
@@ -523,9 +532,7 @@ test("an evolution in parts, saved and loaded on the way, is the same to the bit
         for (const part of parts) {
           inParts = evolve(inParts, part);
           feel(config, inParts);
-          const stored = readState(JSON.parse(JSON.stringify(inParts)));
-          assert.ok(stored);
-          inParts = stored;
+          inParts = readStored(inParts);
         }
         // R15, U33, C13
         assert.deepEqual(inParts, atOnce);

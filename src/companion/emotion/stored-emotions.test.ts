@@ -8,14 +8,7 @@ import { applyEvent, overrideMood, setVoice, startState, suspend } from "./acts.
 import { builtInEmotions } from "./built-in-emotions.ts";
 import { type EmotionState, emotions, evolve } from "./emotion.ts";
 import { feel } from "./feel.ts";
-import {
-  fromSeed,
-  readState,
-  seedEmotions,
-  storedState,
-  toSeed,
-  withWounds,
-} from "./stored-emotions.ts";
+import { fromSeed, seedEmotions, storedState, toSeed, withWounds } from "./stored-emotions.ts";
 
 const config = builtInEmotions;
 const bornAt = 1_700_000_000_000;
@@ -32,6 +25,13 @@ function lived(): EmotionState {
 const state = lived();
 const parsed = () => JSON.parse(JSON.stringify(storedState.write(state)));
 const seed = seedEmotions.write(toSeed(config, state)) as Record<string, unknown>;
+
+/** A state as it was read; `undefined`: something in it is damaged. */
+function readState(stored: unknown): EmotionState | undefined {
+  const place = new Place();
+  const read = storedState.read(stored, place);
+  return place.problems.length > 0 ? undefined : read;
+}
 
 /** A part of the seed as it was read; `undefined`: something in it is damaged. */
 function readSeed(stored: unknown): EmotionState | undefined {

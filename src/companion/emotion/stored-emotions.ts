@@ -1,5 +1,4 @@
 // A feeling as it is stored, declared twice: our own state, to the bit, and the part that the seed has.
-import { freezeDeep } from "../../core/json.ts";
 import {
   checked,
   each,
@@ -10,7 +9,6 @@ import {
   number,
   object,
   optional,
-  Place,
   type Read,
   record,
   type Shape,
@@ -86,13 +84,6 @@ export const storedState = checked(
       place.says("must end its override in an hour");
   },
 );
-
-/** Reads a state. `undefined`: something in it is damaged. */
-export function readState(stored: unknown): EmotionState | undefined {
-  const place = new Place();
-  const state = storedState.read(stored, place);
-  return place.problems.length > 0 ? undefined : freezeDeep(state);
-}
 
 /** Wounds that are read of a file of the seed, which has no bound. */
 const mostSeedWounds = 1_000;
