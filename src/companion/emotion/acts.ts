@@ -9,13 +9,11 @@ import {
   type EmotionState,
   eachLevel,
   lastInstant,
-  type Mood,
   moods,
   type VoiceState,
   voiceStates,
   type Wound,
 } from "./emotion.ts";
-import { levelsAt } from "./levels.ts";
 import { ruledMood } from "./mood-rules.ts";
 
 /** A person who comes back after more than this makes it interesting again. Source: the seed. */
@@ -95,9 +93,11 @@ export function applyEvent(
   const wounds = added && wound === "added" ? [...left, added] : left;
   const after = { ...now, levels, wounds, stimulusAt: at };
   const isSevere = event.severity === "severe";
-  const mood = moodOf(config, after, "idle");
-  const isCause = isSevere || mood !== moodOf(config, now, "idle");
-  const breaks = isSevere && moodOf(config, after, now.voiceState) !== now.mood;
+  const rules = (anchor: Anchor, voiceState: VoiceState) =>
+    ruledMood(config, { ...anchor, voiceState }, anchor.boredom, at);
+  const mood = rules(after, "idle");
+  const isCause = isSevere || mood !== rules(now, "idle");
+  const breaks = isSevere && rules(after, now.voiceState) !== now.mood;
   const notHeld = Math.min(now.moodSince, now.at - config.settings.hysteresisMs);
   const cause = isCause ? { event: name, at: now.at, mood } : now.cause;
   const moodSince = breaks ? notHeld : now.moodSince;
@@ -115,16 +115,6 @@ function reduced(wound: Wound, by: number): Wound {
 
 function hurts({ floors }: Wound): boolean {
   return Object.values(floors).some((floor) => floor > 0);
-}
-
-/** What the rules make of what is felt at an anchor, whatever the hysteresis. */
-function moodOf(config: EmotionConfiguration, anchor: Anchor, voiceState: VoiceState): Mood {
-  return ruledMood(config, {
-    levels: levelsAt(config, anchor, anchor.at),
-    boredom: anchor.boredom,
-    hasWounds: anchor.wounds.length > 0,
-    voiceState,
-  });
 }
 
 /**

@@ -1,27 +1,12 @@
 import { type EmotionConfiguration, equalityTolerance } from "./configuration.ts";
 import { type Anchor, type Emotion, emotions, lastInstant, type Mood } from "./emotion.ts";
-import { levelsAt, woundAt, woundGoneAt } from "./levels.ts";
+import { woundGoneAt } from "./levels.ts";
 import { crossings, type Line, meetings, sorted, valueAt } from "./lines.ts";
 import { ruledMood } from "./mood-rules.ts";
 
 export interface MoodChange {
   readonly at: number;
   readonly mood: Mood;
-}
-
-/** The mood that the rules say at an instant, without regard to how long the last one lasted. */
-function ruledMoodAt(
-  config: EmotionConfiguration,
-  anchor: Anchor,
-  boredom: Line,
-  at: number,
-): Mood {
-  return ruledMood(config, {
-    levels: levelsAt(config, anchor, at),
-    boredom: valueAt(boredom, at - anchor.at),
-    hasWounds: anchor.wounds.some((wound) => woundAt(wound, anchor.at, at) !== undefined),
-    voiceState: anchor.voiceState,
-  });
 }
 
 /**
@@ -39,7 +24,7 @@ export function moodChanges(
   boredom: Line,
 ): readonly MoodChange[] {
   const instants = turningInstants(config, anchor, lines, boredom);
-  const ruled = (at: number) => ruledMoodAt(config, anchor, boredom, at);
+  const ruled = (at: number) => ruledMood(config, anchor, valueAt(boredom, at - anchor.at), at);
   const changes: MoodChange[] = [];
   let { mood, moodSince: since } = anchor;
   let next = 0;

@@ -5,7 +5,15 @@ import {
   equalityTolerance,
   type MoodRule,
 } from "./configuration.ts";
-import { type Emotion, emotions, type Levels, type Mood, type VoiceState } from "./emotion.ts";
+import {
+  type Anchor,
+  type Emotion,
+  emotions,
+  type Levels,
+  type Mood,
+  type VoiceState,
+} from "./emotion.ts";
+import { levelsAt, woundAt } from "./levels.ts";
 
 interface Senses {
   readonly levels: Levels;
@@ -14,8 +22,16 @@ interface Senses {
   readonly voiceState: VoiceState;
 }
 
-/** The mood that the rules say: that of the first that matches, else calm. */
-export function ruledMood(config: EmotionConfiguration, senses: Senses): Mood {
+/** The mood that the rules say at an instant, however long the last one lasted: that of the first that matches, else calm. */
+export function ruledMood(
+  config: EmotionConfiguration,
+  anchor: Anchor,
+  boredom: number,
+  at: number,
+): Mood {
+  const hasWounds = anchor.wounds.some((wound) => woundAt(wound, anchor.at, at) !== undefined);
+  const levels = levelsAt(config, anchor, at);
+  const senses = { levels, boredom, hasWounds, voiceState: anchor.voiceState };
   return matchingRule(config.moodRules, senses)?.mood ?? "calm";
 }
 
