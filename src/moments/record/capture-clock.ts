@@ -8,9 +8,9 @@ export interface Received {
   readonly ageMs: number;
 }
 
-interface Note {
-  readonly monoMs: number;
-  readonly ageMs: number;
+/** A step of the wall clock, or a sleep of the machine; `ageMs` is when it was over. */
+interface Jump extends Received {
+  readonly isSleep: boolean;
   readonly byMs: number;
 }
 
@@ -18,7 +18,7 @@ interface Note {
 const noticedMs = 1_000;
 /** How often the uptime is read, which takes longer than all the rest. */
 const lookEveryMs = 1_000;
-const maxNotes = 100;
+const maxJumps = 100;
 
 /**
  * Compares the wall clock, the monotonic clock and the uptime once a second and whenever the first
@@ -35,8 +35,7 @@ export class CaptureClock {
   #wallBase: number;
   #lookedAtMs = Number.NEGATIVE_INFINITY;
   #sleptMs = 0;
-  readonly #steps: Note[] = [];
-  readonly #suspends: Note[] = [];
+  readonly #jumps: Jump[] = [];
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -49,15 +48,10 @@ export class CaptureClock {
 
   now(): Received {
     const monoMs = this.#clock.monotonic();
-    const isDue = monoMs - this.#lookedAtMs >= lookEveryMs;
-    if (isDue || this.#isApart(monoMs)) this.#look(monoMs);
-    return { monoMs, ageMs: monoMs + this.#sleptMs };
-  }
-
-  /** Whether the wall clock is not where the monotonic clock has it. */
-  #isApart(monoMs: number): boolean {
     const uptime = monoMs + this.#uptimeLead + this.#sleptMs;
-    return Math.abs(this.#clock.now() - uptime - this.#wallBase) > noticedMs;
+    const isApart = Math.abs(this.#clock.now() - uptime - this.#wallBase) > noticedMs;
+    if (isApart || monoMs - this.#lookedAtMs >= lookEveryMs) this.#look(monoMs);
+    return { monoMs, ageMs: monoMs + this.#sleptMs };
   }
 
   #look(monoMs: number): void {
@@ -66,15 +60,18 @@ export class CaptureClock {
     const more = sleptMs - this.#sleptMs;
     if (more > noticedMs) {
       this.#sleptMs = sleptMs;
-      note(this.#suspends, { monoMs, ageMs: monoMs + sleptMs, byMs: more });
+      this.#note(monoMs, more, true);
     }
     const wallBase = this.#clock.now() - uptime;
     const byMs = wallBase - this.#wallBase;
-    if (Math.abs(byMs) > noticedMs) {
-      note(this.#steps, { monoMs, ageMs: monoMs + this.#sleptMs, byMs });
-    }
+    if (Math.abs(byMs) > noticedMs) this.#note(monoMs, byMs, false);
     this.#wallBase = wallBase;
     this.#lookedAtMs = monoMs;
+  }
+
+  #note(monoMs: number, byMs: number, isSleep: boolean): void {
+    this.#jumps.push({ isSleep, monoMs, ageMs: monoMs + this.#sleptMs, byMs });
+    if (this.#jumps.length > maxJumps) this.#jumps.shift();
   }
 
   /** Since the run began. */
@@ -90,17 +87,7 @@ export class CaptureClock {
     return this.#clock.bootId?.() ?? null;
   }
 
-  stepsSince(ageMs: number): readonly Note[] {
-    return this.#steps.filter((note) => note.ageMs >= ageMs);
+  jumpsSince(ageMs: number): readonly Jump[] {
+    return this.#jumps.filter((jump) => jump.ageMs >= ageMs);
   }
-
-  /** Sleeps that ended since then: `ageMs` of a sleep is when it was over. */
-  suspendsSince(ageMs: number): readonly Note[] {
-    return this.#suspends.filter((note) => note.ageMs >= ageMs);
-  }
-}
-
-function note(notes: Note[], added: Note): void {
-  notes.push(added);
-  if (notes.length > maxNotes) notes.shift();
 }

@@ -111,8 +111,10 @@ export class Moment {
     const starts = this.#frames.slice(0, 1).map(({ receivedMs }) => receivedMs);
     if (hasSound(this.#audio)) starts.push(startOf(this.#audio));
     const fromMs = Math.min(trigger.monoMs, ...starts);
-    const sinceMs = trigger.ageMs - mediaAgeMs;
-    const t_ms = (monoMs: number) => millis(monoMs - trigger.monoMs);
+    const jumps = clock.jumpsSince(trigger.ageMs - mediaAgeMs);
+    const sleeps = jumps.filter(({ isSleep }) => isSleep);
+    const steps = jumps.filter(({ isSleep }) => !isSleep);
+    const t_ms = ({ monoMs }: { readonly monoMs: number }) => millis(monoMs - trigger.monoMs);
     this.#ended = {
       fromMs,
       postMs,
@@ -125,12 +127,8 @@ export class Moment {
         mono_ms: millis(clock.sinceStartMs(trigger.monoMs)),
         boot_id: clock.bootId,
         zone: this.#settings.zone,
-        steps: clock.stepsSince(sinceMs).map(({ monoMs, byMs }) => {
-          return { t_ms: t_ms(monoMs), by_ms: millis(byMs) };
-        }),
-        suspends: clock.suspendsSince(sinceMs).map(({ monoMs, byMs }) => {
-          return { t_ms: t_ms(monoMs), ms: millis(byMs) };
-        }),
+        steps: steps.map((jump) => ({ t_ms: t_ms(jump), by_ms: millis(jump.byMs) })),
+        suspends: sleeps.map((jump) => ({ t_ms: t_ms(jump), ms: millis(jump.byMs) })),
       },
     };
   }
