@@ -128,12 +128,8 @@ export class MomentBuffers {
   }
 
   #facts({ camera, sourceMs = Number.NaN }: FramePush): FrameFacts {
-    const isTold = Number.isFinite(sourceMs);
-    return {
-      camera: camera ?? null,
-      sourceMs: isTold ? sourceMs : null,
-      received: this.clock.now(),
-    };
+    const known = Number.isFinite(sourceMs) ? sourceMs : null;
+    return { ...this.clock.now(), camera: camera ?? null, sourceMs: known };
   }
 }
 

@@ -67,8 +67,8 @@ export function draftMessage(message: BufferedMessage, zero: Zero): PackageMessa
 
 /** By the time at which they were received. */
 export function draftFrames(frames: readonly BufferedFrame[], zero: Zero): readonly DraftFrame[] {
-  return frames.map(({ receivedMs, seq, width, height, camera, sourceMs, jpeg }) => {
-    const t = receivedMs - zero.monoMs;
+  return frames.map(({ monoMs, seq, width, height, camera, sourceMs, jpeg }) => {
+    const t = monoMs - zero.monoMs;
     const timestamp = seconds(zero.wallMs + t);
     return { t_ms: millis(t), timestamp, seq, width, height, camera, source_t_ms: sourceMs, jpeg };
   });

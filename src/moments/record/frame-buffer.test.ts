@@ -61,7 +61,7 @@ for (const [name, data, bytes] of jpegRows) {
 }
 
 function at(ms: number, sourceMs: number | null = null, camera: string | null = null): FrameFacts {
-  return { camera, sourceMs, received: { monoMs: ms, ageMs: ms } };
+  return { camera, sourceMs, monoMs: ms, ageMs: ms };
 }
 
 /** Twenty pictures, each as [received, sent]. */

@@ -1,30 +1,21 @@
 import { withoutPhotoMetadata } from "../../core/chat/photo-metadata.ts";
 import { rememberDigest } from "../package/digests.ts";
 import type { Received } from "./capture-clock.ts";
-import { jpegFacts } from "./jpeg.ts";
+import { type JpegFacts, jpegFacts } from "./jpeg.ts";
 import type { BufferLimits } from "./limits.ts";
 import { Ring } from "./ring.ts";
 
-/** A picture as it is kept. `jpeg` must not change: snapshots share it. */
-export interface BufferedFrame {
-  readonly jpeg: Uint8Array;
-  readonly bytes: number;
-  readonly width: number;
-  readonly height: number;
+/** What is known of a picture beside its bytes. */
+export interface FrameFacts extends Received {
   readonly camera: string | null;
-  readonly seq: number;
   /** When it was taken, on the sender's clock. */
   readonly sourceMs: number | null;
-  /** When it was received, on the monotonic clock. */
-  readonly receivedMs: number;
-  readonly ageMs: number;
 }
 
-/** What is known of a picture beside its bytes. */
-export interface FrameFacts {
-  readonly camera: string | null;
-  readonly sourceMs: number | null;
-  readonly received: Received;
+/** A picture as it is kept. `jpeg` must not change: snapshots share it. */
+export interface BufferedFrame extends FrameFacts, JpegFacts {
+  readonly jpeg: Uint8Array;
+  readonly seq: number;
 }
 
 /**
@@ -65,7 +56,12 @@ export class FrameBuffer extends Ring<BufferedFrame> {
     if (size === undefined) return "not_jpeg";
     if (!this.isDue(facts)) return "throttled";
     this.#last = facts;
-    this.#keep(jpeg, size, facts, isOwn);
+    const whole = jpeg.subarray(0, size.bytes);
+    const bare = this.#keepsMetadata ? whole : withoutPhotoMetadata(whole);
+    const kept = isOwn || bare !== whole ? bare : Uint8Array.from(bare);
+    rememberDigest(kept);
+    this.#seq++;
+    this.add({ ...facts, ...size, jpeg: kept, bytes: kept.length, seq: this.#seq });
     return "accepted";
   }
 
@@ -73,30 +69,12 @@ export class FrameBuffer extends Ring<BufferedFrame> {
    * Says whether a picture is far enough from the last accepted one: by the sender's clock where one camera
    * sent both with its time, since a network delivers unevenly; else by when they were received.
    */
-  isDue({ camera, sourceMs, received }: FrameFacts): boolean {
+  isDue({ camera, sourceMs, monoMs }: FrameFacts): boolean {
     const last = this.#last;
     const { frameEveryMs } = this.#limits;
     if (last === undefined) return true;
     const isOther = camera !== last.camera || sourceMs === null || last.sourceMs === null;
-    if (isOther || sourceMs < last.sourceMs) {
-      return received.monoMs - last.received.monoMs >= frameEveryMs;
-    }
+    if (isOther || sourceMs < last.sourceMs) return monoMs - last.monoMs >= frameEveryMs;
     return sourceMs - last.sourceMs >= frameEveryMs * (1 - tolerance);
-  }
-
-  #keep(
-    jpeg: Uint8Array,
-    { width, height, bytes }: { width: number; height: number; bytes: number },
-    { camera, sourceMs, received }: FrameFacts,
-    isOwn: boolean,
-  ): void {
-    const whole = jpeg.subarray(0, bytes);
-    const bare = this.#keepsMetadata ? whole : withoutPhotoMetadata(whole);
-    const kept = isOwn || bare !== whole ? bare : Uint8Array.from(bare);
-    rememberDigest(kept);
-    const { ageMs, monoMs: receivedMs } = received;
-    this.#seq++;
-    const size = { bytes: kept.length, width, height };
-    this.add({ jpeg: kept, ...size, camera, seq: this.#seq, sourceMs, receivedMs, ageMs });
   }
 }

@@ -108,7 +108,7 @@ export class Moment {
     const postMs = Math.min(passedMs, trigger.label.postRollMs);
     const endMs = trigger.monoMs + postMs;
     if (postMs > 0) this.#roll(endMs);
-    const starts = this.#frames.slice(0, 1).map(({ receivedMs }) => receivedMs);
+    const starts = this.#frames.slice(0, 1).map(({ monoMs }) => monoMs);
     if (hasSound(this.#audio)) starts.push(startOf(this.#audio));
     const fromMs = Math.min(trigger.monoMs, ...starts);
     const jumps = clock.jumpsSince(trigger.ageMs - mediaAgeMs);
@@ -158,8 +158,7 @@ export class Moment {
     const { messages, frames, audio } = this.#buffers;
     if (this.#audio !== undefined) {
       const lastFrame = this.#frames.at(-1)?.seq ?? 0;
-      const isLater = ({ seq, receivedMs }: BufferedFrame) =>
-        seq > lastFrame && receivedMs <= endMs;
+      const isLater = (frame: BufferedFrame) => frame.seq > lastFrame && frame.monoMs <= endMs;
       this.#frames = [...this.#frames, ...frames.snapshot().filter(isLater)];
       this.#audio = joined(this.#audio, audio.snapshot(this.#audio.to));
     }
