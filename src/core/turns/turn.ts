@@ -102,7 +102,7 @@ export class Turn {
   readonly done: Promise<TurnAnswer>;
 
   readonly #controller = new AbortController();
-  readonly signal = this.#controller.signal;
+  readonly signal: AbortSignal = this.#controller.signal;
   readonly #progress: TurnProgress[] = [];
   #wake = Promise.withResolvers<void>();
   #fenced: Error | undefined;
