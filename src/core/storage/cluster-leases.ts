@@ -68,8 +68,8 @@ interface OwnLease extends HeldName {
 const beatsPerLease = 3;
 
 /** Heartbeats within that time while none is answered, and where each fails at once. */
-const unanswered = 6;
-const failing = 30;
+const unansweredPerLease = 6;
+const failedPerLease = 30;
 
 const never = Number.NEGATIVE_INFINITY;
 
@@ -337,7 +337,7 @@ export class ClusterLeases implements Leases {
     const askedAt = clock.monotonic();
     const life = this.#life;
     const isFirst = this.#until === never;
-    this.#beatAt = askedAt + leaseMs / unanswered;
+    this.#beatAt = askedAt + leaseMs / unansweredPerLease;
     try {
       const wasAlive = await this.#place.beat(life);
       if (life !== this.#life) return;
@@ -345,7 +345,7 @@ export class ClusterLeases implements Leases {
       this.#until = Math.max(this.#until, askedAt + leaseMs * trustedPart);
       this.#beatAt = Math.max(this.#beatAt, askedAt + leaseMs / beatsPerLease);
     } catch (error) {
-      this.#beatAt = Math.min(this.#beatAt, clock.monotonic() + leaseMs / failing);
+      this.#beatAt = Math.min(this.#beatAt, clock.monotonic() + leaseMs / failedPerLease);
       this.#warn(error, "leases could not be renewed");
       throw error;
     } finally {
