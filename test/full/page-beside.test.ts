@@ -100,8 +100,8 @@ test("the newest chats stand beside the talk, by day, and change as things happe
     await row(page, "Portugal").getByRole("button").click();
     await page.getByRole("button", { name: "Forget…" }).click();
     await page.getByRole("button", { name: "Forget permanently" }).click();
-    await page.getByRole("button", { name: "Done" }).press("Enter");
     await row(page, "Portugal").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Done" }).press("Enter");
     assert.equal(page.url(), `${url}/chats/telegram%3A42`, "another chat was forgotten");
     await holds(page, `document.activeElement === document.getElementById("content")`);
 

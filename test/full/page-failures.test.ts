@@ -101,7 +101,18 @@ test("a refusal without a word names the provider as it is spelled, with its wor
   const error = new ResponderError("ollama/qwen3:8B is not reachable", {
     ...{ kind: "unavailable", detail: "model is loading" },
   });
-  await onPage({ script: [[{ type: "fail", error }]], expected: /502/ }, async ({ page }) => {
+  await onPage({ script: [[{ type: "fail", error }]], expected: /502/ }, async ({ page }, c) => {
+    // The page hears that nothing runs only when the turn is over, if it is said so early.
+    await page.route("**/turn", async (route) => {
+      const response = await route.fetch();
+      for (let waited = 0; waited < 500 && c.model.requests.length === 0; waited += 20) {
+        await page.waitForTimeout(20);
+      }
+      await route.fulfill({ response });
+    });
+    const asked = page.waitForRequest("**/turn");
+    await page.reload();
+    await asked;
     await say(page, "Are you there?");
     const box = page.getByRole("region", { name: "Unanswered messages" });
     assert.equal(await box.getByRole("alert").innerText(), "ollama/qwen3:8B is not reachable.");

@@ -269,6 +269,29 @@ for (const [where, leave] of [
   });
 }
 
+test("a chat that is forgotten before a page hears of anything is forgotten on it", {
+  skip,
+}, async () => {
+  await onPage({ script: [["One"]] }, async ({ page, url }, c) => {
+    await say(page, "Hello");
+    await message(page, "One").waitFor();
+    await field(page).fill("a secret");
+    const late = gate();
+    await page.route("**/api/events", async (route) => {
+      await late.until;
+      await route.continue();
+    });
+    const read = page.waitForResponse((response) => response.url().includes("me/messages"));
+    await page.goto(`${url}/chats`);
+    await (await read).finished();
+    await page.getByRole("link", { name: "One" }).or(page.getByText("Hello")).first().waitFor();
+    assert.equal((await c.ask(me, { method: "DELETE" })).status, 200);
+    late.open();
+    await holds(page, nothingKept);
+    await hasCount(page.getByText("Hello"), 0);
+  });
+});
+
 test("what is typed as soon as there is a field is kept and sent", { skip }, async () => {
   await onPage({ script: [["One"]], lateMs: 300 }, async ({ page }) => {
     await say(page, "Hello");

@@ -20,6 +20,13 @@ export const queryClient = new QueryClient({
   },
 });
 
+let hearing: Promise<unknown> = Promise.resolve();
+
+/** What is read from now on waits for this: a page that hears no events yet would miss changes to it. */
+export function readAfter(heard: Promise<unknown>): void {
+  hearing = heard;
+}
+
 export interface RequestInit {
   readonly method?: "GET" | "POST" | "DELETE" | undefined;
   /** Sent as JSON, or as a form if it is one; a POST without one sends `{}`. */
@@ -71,6 +78,7 @@ export async function open(path: string, init: RequestInit = {}): Promise<Respon
   const { method = "GET", body, signal, headers = {} } = init;
   const isPost = method === "POST";
   const isForm = body instanceof FormData;
+  if (method === "GET") await hearing;
   const response = await reach(path, {
     method,
     headers: isPost && !isForm ? { ...headers, "content-type": "application/json" } : headers,

@@ -2,7 +2,7 @@
 // browser has six connections to a server. One visible window has the stream and passes on what comes; when it is
 // closed or hidden, the next one opens its own.
 import { useEffect, useEffectEvent } from "react";
-import { queryClient, request, signedOut } from "./client.ts";
+import { queryClient, readAfter, request, signedOut } from "./client.ts";
 import type { ServerEvents } from "./openapi-types.ts";
 import { Store, useStore } from "./store.ts";
 
@@ -11,6 +11,8 @@ type EventName = keyof ServerEvents;
 type Handler<Name extends EventName> = (data: ServerEvents[Name]) => void;
 
 const firstWaitMs = 500;
+/** What the page shows does not wait longer for the stream; if that opens later, all is read again. */
+const maxReadWaitMs = 500;
 /** The page is of one companion, most often on this machine: it should be back at once. */
 const maxWaitMs = 4_000;
 /** A window that is hidden for longer takes no part. */
@@ -35,17 +37,16 @@ const names = Object.keys(known) as EventName[];
 /** What windows say to each other. */
 type Passed =
   | { readonly event: EventName; readonly data: unknown }
-  | { readonly connection: Connection; readonly isBack: boolean }
+  | { readonly connection: Connection; readonly isOpened: boolean }
   | { readonly ask: "state" | "retry" };
 
 const handlers = new Map<EventName, Set<Handler<never>>>();
-const reconnectListeners = new Set<() => void>();
+const openListeners = new Set<() => void>();
 let source: EventSource | undefined;
 const connection = new Store<Connection>("connecting");
 let waitMs = firstWaitMs;
 let retry: ReturnType<typeof setTimeout> | undefined;
 let hiding: ReturnType<typeof setTimeout> | undefined;
-let wasOnline = false;
 /** Where the windows of a browser hear each other. */
 let windows: BroadcastChannel | undefined;
 /** Ends the part in the stream: the wait for it, or the stream. */
@@ -73,14 +74,19 @@ export function onServerEvent<Name extends EventName>(
   return () => all.delete(handler);
 }
 
-/** Calls back when the stream is open again after a break: events in between were missed. */
-export function onReconnect(listener: () => void): () => void {
-  reconnectListeners.add(listener);
-  return () => reconnectListeners.delete(listener);
+/** Calls back whenever the stream opens: events before were missed. */
+export function onOpen(listener: () => void): () => void {
+  openListeners.add(listener);
+  return () => openListeners.delete(listener);
 }
 
 /** Takes part in the stream, once and for good. */
 export function startEvents(): void {
+  const opened = new Promise<void>((resolve) => {
+    connection.subscribe(resolve);
+    setTimeout(resolve, maxReadWaitMs);
+  });
+  readAfter(opened);
   windows = new BroadcastChannel("throughline-events");
   windows.addEventListener("message", ({ data }: MessageEvent<Passed>) => hear(data));
   signedOut.subscribe(() => (signedOut.get() ? leave() : join()));
@@ -130,10 +136,10 @@ function hear(passed: Passed): void {
   if ("ask" in passed) {
     if (isFollower || part === undefined) return;
     if (passed.ask === "retry") connectNow();
-    else passOn({ connection: connection.get(), isBack: false });
+    else passOn({ connection: connection.get(), isOpened: false });
   } else if (!isFollower) return;
   else if ("event" in passed) handle(passed.event, passed.data);
-  else show(passed.connection, passed.isBack);
+  else show(passed.connection, passed.isOpened);
 }
 
 function passOn(passed: Passed): void {
@@ -147,7 +153,7 @@ function connect(): void {
   for (const name of names) listen(opened, name);
   opened.addEventListener("open", () => {
     waitMs = firstWaitMs;
-    tell("online", wasOnline);
+    tell("online", true);
   });
   // Named `error` too: a browser's own event, without data.
   opened.addEventListener("error", () => {
@@ -164,20 +170,17 @@ function connect(): void {
   });
 }
 
-function tell(now: Connection, isBack: boolean): void {
-  passOn({ connection: now, isBack });
-  show(now, isBack);
+function tell(now: Connection, isOpened: boolean): void {
+  passOn({ connection: now, isOpened });
+  show(now, isOpened);
 }
 
-function show(now: Connection, isBack: boolean): void {
+function show(now: Connection, isOpened: boolean): void {
   connection.set(now);
-  if (now !== "online") return;
-  // Events in between were missed.
-  if (isBack && wasOnline) {
-    void queryClient.invalidateQueries();
-    for (const listener of reconnectListeners) listener();
-  }
-  wasOnline = true;
+  if (!isOpened) return;
+  // What was read before this may have changed since: its events were missed.
+  void queryClient.invalidateQueries({ predicate: ({ state }) => state.status !== "pending" });
+  for (const listener of openListeners) listener();
 }
 
 function close(): void {

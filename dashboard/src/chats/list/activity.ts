@@ -1,6 +1,6 @@
 // What happened in chats while this page was open: where an answer runs, and where one was not read yet.
 import { request } from "../../api/client.ts";
-import { onReconnect, onServerEvent } from "../../api/events.ts";
+import { onOpen, onServerEvent } from "../../api/events.ts";
 import type { Chat } from "../../api/openapi-types.ts";
 import { Store, useStore } from "../../api/store.ts";
 import { routeOf } from "../../shell/routes.ts";
@@ -46,7 +46,7 @@ onServerEvent("session", ({ chat_id: chatId, change }) => {
   if (change === "forgotten" || change === "cleared") note(chatId, undefined);
 });
 /** A turn that ended while nothing was heard of it answers no more. */
-onReconnect(() => {
+onOpen(() => {
   for (const [chatId, what] of activity.get()) {
     if (what !== "answering") continue;
     const ended = () => {

@@ -45,6 +45,8 @@ export class Feed {
   readonly #eventsWhileReading = new EventsWhileReading();
   #named: Promise<string | undefined> = Promise.resolve(undefined);
   #isFollowing = false;
+  /** The newest question which turn runs. */
+  #asked: Promise<unknown> = Promise.resolve();
   /** How often the chat was read, and which of these readings is shown: a slow one may be older than that. */
   #begunReads = 0;
   #shownRead = 0;
@@ -227,18 +229,22 @@ export class Feed {
   /** Follows the running turn from its start, if there is one, then the next. */
   async followRunning(): Promise<void> {
     if (this.#isFollowing) return;
+    const asked = open(this.#path("turn"));
+    this.#asked = asked.catch(() => undefined);
+    const response = await asked;
+    // Something was asked for meanwhile, and is followed.
+    if (this.#isFollowing) return response.body?.cancel();
+    if (response.status !== 200) {
+      this.#set({ live: undefined });
+      return this.#markLost();
+    }
     this.#isFollowing = true;
-    let isRunning = false;
     try {
-      const response = await open(this.#path("turn"));
-      isRunning = response.status === 200;
-      if (isRunning) await this.#follow(response);
-      else this.#set({ live: undefined });
+      await this.#follow(response);
     } finally {
       this.#isFollowing = false;
     }
-    if (isRunning) await this.#next();
-    else this.#markLost();
+    await this.#next();
   }
 
   /** Shows what went wrong. */
@@ -253,6 +259,8 @@ export class Feed {
   async #submit(entry: Waiting): Promise<void> {
     const rest = this.state.waiting.filter(({ key }) => key !== entry.key);
     this.#set({ waiting: [...rest, entry], trouble: undefined });
+    // Whether it is behind another turn is known only then.
+    await this.#asked;
     const isBehind = this.#isFollowing;
     this.#isFollowing = true;
     const controller = new AbortController();

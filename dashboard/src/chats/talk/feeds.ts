@@ -1,7 +1,7 @@
 // The chats that were opened on this page. A few are kept, so that going back is instant.
 
 import { signedOut } from "../../api/client.ts";
-import { onReconnect } from "../../api/events.ts";
+import { onOpen } from "../../api/events.ts";
 import { useStore } from "../../api/store.ts";
 import { chatsWithDrafts } from "./drafts.ts";
 import { Feed } from "./feed.ts";
@@ -29,10 +29,10 @@ export function useFeedState(feed: Feed): FeedState {
 }
 
 function loadAll(): void {
-  for (const feed of feeds.values()) void feed.load();
+  for (const feed of feeds.values()) if (feed.state.status !== "loading") void feed.load();
 }
 
 // A chat with drafts is followed too: its events may change them.
 for (const chatId of chatsWithDrafts()) feedOf(chatId);
-onReconnect(loadAll);
+onOpen(loadAll);
 signedOut.subscribe(loadAll);
