@@ -54,8 +54,7 @@ export class Feed {
   #newestTurn: string | undefined;
   /** Whether the chat has, or had, messages. */
   #isBegun: boolean;
-  readonly #text = this.#paced("text");
-  readonly #reasoning = this.#paced("reasoning");
+  readonly #words = { text: this.#paced("text"), reasoning: this.#paced("reasoning") };
 
   constructor(chatId: string) {
     this.chatId = chatId;
@@ -204,25 +203,15 @@ export class Feed {
 
   /** Shows another answer to the newest message, here and everywhere. */
   async choose(answerId: string): Promise<void> {
-    this.#set({ trouble: undefined });
-    try {
-      const path = `messages/${encodeURIComponent(answerId)}/choose`;
-      await request(this.#path(path), { method: "POST" });
-    } catch (error) {
-      this.#set({ trouble: { error, retry: () => void this.choose(answerId) } });
-    }
+    const path = `messages/${encodeURIComponent(answerId)}/choose`;
+    await this.#post(path, () => void this.choose(answerId));
     // Also after a failure: more may have been said elsewhere.
     await this.load();
   }
 
   /** Dismisses the messages that have no answer. */
   async dismiss(): Promise<void> {
-    this.#set({ trouble: undefined });
-    try {
-      await request(this.#path("dismiss"), { method: "POST" });
-    } catch (error) {
-      this.#set({ trouble: { error, retry: () => void this.dismiss() } });
-    }
+    await this.#post("dismiss", () => void this.dismiss());
     this.#refreshChat();
   }
 
@@ -259,8 +248,7 @@ export class Feed {
   async #submit(entry: Waiting): Promise<void> {
     const rest = this.state.waiting.filter(({ key }) => key !== entry.key);
     this.#set({ waiting: [...rest, entry], trouble: undefined });
-    // Whether it is behind another turn is known only then.
-    await this.#asked;
+    await this.#asked; // it may be behind another turn
     const isBehind = this.#isFollowing;
     this.#isFollowing = true;
     const controller = new AbortController();
@@ -288,6 +276,15 @@ export class Feed {
       if (!isBehind) this.#isFollowing = false;
     }
     if (!isBehind) await this.#next();
+  }
+
+  async #post(path: string, retry: () => void): Promise<void> {
+    this.#set({ trouble: undefined });
+    try {
+      await request(this.#path(path), { method: "POST" });
+    } catch (error) {
+      this.#set({ trouble: { error, retry } });
+    }
   }
 
   async #run(
@@ -334,8 +331,7 @@ export class Feed {
     } catch {
       isWhole = false; // disconnected: as below
     }
-    this.#text.flush();
-    this.#reasoning.flush();
+    for (const paced of Object.values(this.#words)) paced.flush();
     this.#refreshChat();
     if (isWhole) this.#set({ live: undefined });
     else this.#breakOff();
@@ -353,17 +349,13 @@ export class Feed {
 
   #on(event: TurnEvent): void {
     const isSaid = event.name === "message" && event.data.message.role === "assistant";
-    if (event.name === "accepted" || isSaid) {
-      this.#text.drop();
-      this.#reasoning.drop();
+    for (const paced of Object.values(this.#words)) {
+      if (event.name === "accepted" || isSaid) paced.drop();
+      if (event.name === "retrying") paced.flush(); // later text means that the wait is over
     }
-    if (event.name === "retrying") {
-      this.#text.flush(); // later text means that the wait is over
-      this.#reasoning.flush();
-    }
-    if (event.name === "text") this.#text.add(event.data.text);
-    else if (event.name === "reasoning") this.#reasoning.add(event.data.text);
-    else this.#set(afterTurnEvent(this.state, event));
+    if (event.name === "text" || event.name === "reasoning") {
+      this.#words[event.name].add(event.data.text);
+    } else this.#set(afterTurnEvent(this.state, event));
   }
 
   #onMessage(event: ServerEvents["message"]): void {
@@ -401,8 +393,8 @@ export class Feed {
     if (event.chat_id !== this.chatId) return;
     this.#refreshChat();
     if (event.change !== "cleared" && event.change !== "forgotten") return;
-    this.#edits.clear();
     const waiting = this.state.waiting.filter(isOnItsWay);
+    this.#edits.clear();
     this.#set({ waiting, messages: [], before: undefined, notices: [], trouble: undefined });
     removeDrafts(this.chatId);
     if (event.change === "forgotten") this.#forgetWords();
