@@ -1,5 +1,6 @@
 import type { HeldName, LeasePlace } from "../core/storage/cluster-leases.ts";
 import type { LeaseName } from "../core/storage/leases.ts";
+import type { LogHead } from "../core/storage/log-store.ts";
 import type { ClusterProcess } from "./database.ts";
 import { freedPayload } from "./notification.ts";
 
@@ -17,7 +18,13 @@ export class PostgresLeases implements LeasePlace {
     const { database, companion } = this.#process;
     const values = [companion, collection, key, this.#owner(life), waits];
     const [row] = await database.query({ ...statements.take, values });
-    if (row?.["mine"] === true) return { epoch: Number(row["epoch"]) };
+    if (row?.["mine"] === true) {
+      const head = JSON.parse(String(row["head"])) as LogHead;
+      return {
+        epoch: Number(row["epoch"]),
+        log: { seq: Number(row["seq"]), head, damaged: false },
+      };
+    }
     return { lapsesInMs: Number(row?.["lapses_in_ms"] ?? 0) };
   }
 
@@ -120,7 +127,7 @@ on conflict (companion, collection, key) do update set
   owner = case when ${isFree} then excluded.owner else old.owner end,
   wanted = not ${isFree}
 where ${isFree} or $5
-returning owner = $4 as mine, epoch, (
+returning owner = $4 as mine, epoch, seq, head, (
   select extract(epoch from alive_until - statement_timestamp())::float8 * 1000
   from throughline.processes as holder where holder.companion = $1 and holder.process = owner
 ) as lapses_in_ms`,

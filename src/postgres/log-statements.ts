@@ -58,11 +58,14 @@ export const logStatements = {
     text: `update throughline.logs set seq = 0, head = '{}', sorted_at = '', labels = '{}',
   created_at = clock_timestamp() ${where}`,
   },
-  /** The head first, then the newest records, oldest first; from one snapshot. */
+  /** The head first, then the newest records as of a page, oldest first; from one snapshot. */
   tail: {
     name: "throughline_tail",
     text: `select seq, head as body, 0 as part from throughline.logs ${where} and seq > 0
-  union all (select seq, body, 1 from throughline.records ${where} order by seq desc limit $4)
+  union all select seq, body, 1 from (
+    select seq, body, sum(octet_length(body)) over (order by seq desc) - octet_length(body) as nearer
+    from (select seq, body from throughline.records ${where} order by seq desc limit $4) as asked
+  ) as measured where nearer < $5
   order by part, seq`,
   },
   /** Each page ends where the records that are nearer to its beginning hold so many bytes. */

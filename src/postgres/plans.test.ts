@@ -90,7 +90,7 @@ function calls(storage: Storage, round: number): Record<string, [number, () => P
   return {
     "find one": [3, () => logs.find(key, `m${length - 3}`)],
     "find fifty": [150, () => logs.findAll(key, ids(50))],
-    tail: [60, () => logs.tail(key, 50)],
+    tail: [110, () => logs.tail(key, 50)],
     "page before": [110, () => logs.page(key, { before: length - 5, limit: 50 })],
     "page after": [110, () => logs.page(key, { after: length - 500, limit: 50 })],
     read: [1_010, () => Array.fromAsync(logs.read(key, { after: length - 2_000 }))],

@@ -82,7 +82,11 @@ export class PostgresLogStore implements LogStore {
 
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
     checkTail(key, limit);
-    const [first, ...rows] = await this.#query(statements.tail, [...this.#place(key), limit]);
+    const [first, ...rows] = await this.#query(statements.tail, [
+      ...this.#place(key),
+      limit,
+      logLimits.pageBytes,
+    ]);
     if (first === undefined || first["part"] !== 0) return undefined;
     const head = JSON.parse(String(first["body"])) as LogHead;
     return { seq: Number(first["seq"]), head, records: rows.map(recordOf), damaged: false };

@@ -5,8 +5,15 @@ import { prepareAppend } from "../storage/batch.ts";
 import type { Cluster } from "../storage/cluster.ts";
 import type { FileStore } from "../storage/file-store.ts";
 import { checkKey } from "../storage/key.ts";
-import type { Lease, Leases } from "../storage/leases.ts";
-import { type LogStore, logLimits, type OpenLog, unlisted, update } from "../storage/log-store.ts";
+import type { Lease, Leases, LogState } from "../storage/leases.ts";
+import {
+  type LogStore,
+  logLimits,
+  type OpenLog,
+  type StoredRecord,
+  unlisted,
+  update,
+} from "../storage/log-store.ts";
 import type { Storage } from "../storage/storage.ts";
 import { inSpan } from "../telemetry.ts";
 import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
@@ -20,6 +27,11 @@ export const chatsCollection = "chats";
 
 /** Fills a transaction. */
 type Decide<T> = (transaction: Transaction) => T | Promise<T>;
+
+/** A chat with its newest records, if they were read. */
+interface ReadState extends ChatState {
+  readonly newest?: readonly StoredRecord[] | undefined;
+}
 
 const missing: ChatState = { seq: 0, head: undefined, damaged: false, mayHold: () => false };
 
@@ -80,25 +92,36 @@ export class ChatLog {
     this.#onHeard = listener;
   }
 
-  /** The chat as it is stored. */
-  async state(chatId: string): Promise<ChatState> {
+  /**
+   * The chat as it is stored.
+   *
+   * @param limit so many of its newest records come with it, where it has to be read.
+   */
+  async state(chatId: string, limit = 0): Promise<ReadState> {
     checkChatId(chatId);
     const open = this.logs.opened?.(chatId);
     if (open?.isAhead === false) return stateOf(open);
-    const tail = await this.logs.tail(chatId, 0);
-    const state: ChatState =
-      tail === undefined
-        ? missing
-        : { seq: tail.seq, head: readHead(tail.head), damaged: tail.damaged };
+    const tail = await this.logs.tail(chatId, limit);
+    const state = tailState(tail);
     this.#remember(chatId, state);
-    return state;
+    return limit === 0 ? state : { ...state, newest: tail?.records };
   }
 
-  /** The chat as it is stored. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
-  async existing(chatId: string): Promise<ChatState & { readonly head: ChatHead }> {
-    const state = await this.state(chatId);
+  /** The same as `state`. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
+  async existing(chatId: string, limit = 0): Promise<ReadState & { readonly head: ChatHead }> {
+    const state = await this.state(chatId, limit);
     if (state.head === undefined) throw notFound(chatId);
     return { ...state, head: state.head };
+  }
+
+  /**
+   * What this process knows of a chat that it has. Others may have stored something since; a change that is made
+   * on it finds that out.
+   */
+  known(chatId: string): ChatState | undefined {
+    const open = this.logs.opened?.(chatId);
+    if (open !== undefined) return open.isAhead ? undefined : stateOf(open);
+    return this.isHeld(chatId) ? this.#held.get(chatId)?.state : undefined;
   }
 
   /**
@@ -294,7 +317,8 @@ export class ChatLog {
 
   /** Others of this process may join: the last one releases the chat. */
   #hold(chatId: string, lease: Lease): Lease {
-    const held: HeldChat = { lease, users: 0, state: undefined, gone: Promise.withResolvers() };
+    const state = lease.log && tailState(lease.log);
+    const held: HeldChat = { lease, users: 0, state, gone: Promise.withResolvers() };
     this.#held.set(chatId, held);
     return this.#share(chatId, held);
   }
@@ -364,7 +388,7 @@ export class ChatLog {
   }
 
   async #change<T>(chatId: string, decide: Decide<T>): Promise<T> {
-    let guess = this.logs.opened === undefined ? this.#guess(chatId) : undefined;
+    let guess = this.logs.opened === undefined ? this.known(chatId) : undefined;
     let isGuessed = false;
     let isStoring = false;
     let readSeq = 0;
@@ -414,15 +438,15 @@ export class ChatLog {
     } else this.forgetState(chatId);
   }
 
-  /** What this process stored last, if others may have stored something since, but no less. */
-  #guess(chatId: string): ChatState | undefined {
-    return this.isHeld(chatId) ? this.#held.get(chatId)?.state : undefined;
-  }
-
   #remember(chatId: string, state: ChatState | undefined): void {
     const held = this.#held.get(chatId);
     if (held !== undefined) held.state = state;
   }
+}
+
+function tailState(log: LogState | undefined): ChatState {
+  if (log === undefined || log.seq === 0) return missing;
+  return { seq: log.seq, head: readHead(log.head), damaged: log.damaged };
 }
 
 function stateOf(open: OpenLog): ChatState {

@@ -41,7 +41,8 @@ export function historyView(records: Iterable<StoredRecord>, options: HistoryOpt
   return viewOf(scope, options);
 }
 
-const pageRecords = 200;
+/** A history is read so many records at a time. */
+export const pageRecords = 200;
 
 /** Where a history is read from: pages from the end of a log. */
 export interface HistorySource {
@@ -63,12 +64,14 @@ export interface HistorySource {
  * One difference is left, to keep reading bounded: a compaction record that lies further back than
  * that is not found, and the view is without its summary.
  *
+ * @param newest the first page, if it was read.
  * @throws ThroughlineError `THROUGHLINE_INVALID`, and what the store rejects with.
  */
 export async function readHistory(
   log: HistorySource,
   key: string,
   options: HistoryOptions,
+  newest?: readonly StoredRecord[],
 ): Promise<HistoryView> {
   checkHistoryOptions(options);
   const scope = new ScopeReader(options);
@@ -76,7 +79,8 @@ export async function readHistory(
   const large = largeText(room.budget);
   let tokens = 0;
   for (let before: number | undefined; before !== 1; ) {
-    const page = await log.page(key, { before, limit: pageRecords, isShared: true });
+    const known = before === undefined ? newest : undefined;
+    const page = known ?? (await log.page(key, { before, limit: pageRecords, isShared: true }));
     if (!page.toReversed().every((record) => scope.add(record) !== "outside")) break;
     before = page[0]?.seq ?? 1;
     for (const record of page) if (isMessage(record)) tokens += Math.min(large, roughly(record));

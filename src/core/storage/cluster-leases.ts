@@ -9,12 +9,19 @@ import {
   type LeaseName,
   type LeaseOptions,
   type Leases,
+  type LogState,
   nameText,
 } from "./leases.ts";
 
 /** A name and the epoch under which a process holds it. */
 export interface HeldName extends LeaseName {
   readonly epoch: number;
+}
+
+/** A name that was taken, and what its log held then. */
+export interface TakenName {
+  readonly epoch: number;
+  readonly log?: LogState | undefined;
 }
 
 /**
@@ -32,7 +39,7 @@ export interface LeasePlace {
     name: LeaseName,
     life: number,
     waits: boolean,
-  ): Promise<{ readonly epoch: number } | { readonly lapsesInMs: number }>;
+  ): Promise<TakenName | { readonly lapsesInMs: number }>;
   /** Notes that this life goes on, for the whole time again. @returns whether it was known to live until now. */
   beat(life: number): Promise<boolean>;
   /** Frees those of them that were not taken since, and wakes who waits. */
@@ -219,7 +226,7 @@ export class ClusterLeases implements Leases {
       await (this.#beating ?? this.#beat());
     const life = this.#life;
     const answer = await this.#take(name, life, waits);
-    if ("epoch" in answer && life === this.#life) return this.#hold(name, answer.epoch);
+    if ("epoch" in answer && life === this.#life) return this.#hold(name, answer);
     if ("epoch" in answer) {
       void this.#settled(this.#free({ ...name, epoch: answer.epoch })); // it is of a life that is over
       return 1;
@@ -243,7 +250,7 @@ export class ClusterLeases implements Leases {
     }
   }
 
-  #hold(name: LeaseName, epoch: number): Lease {
+  #hold(name: LeaseName, { epoch, log }: TakenName): Lease {
     let released: Promise<void> | undefined;
     const lease: OwnLease = {
       ...name,
@@ -256,7 +263,7 @@ export class ClusterLeases implements Leases {
     };
     this.#epochs.set(nameText(name), epoch);
     this.#own.add(lease);
-    return { epoch, lost: lease.lost.signal, release: lease.release };
+    return { epoch, log, lost: lease.lost.signal, release: lease.release };
   }
 
   async #release(lease: OwnLease): Promise<void> {

@@ -1,5 +1,5 @@
 import { checkKey } from "./key.ts";
-import { logLimits } from "./log-store.ts";
+import { type LogTail, logLimits } from "./log-store.ts";
 
 /**
  * Names a thing that is acted on by one at a time, such as a log of a collection. The collection may
@@ -18,6 +18,9 @@ export interface LeaseOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What a log holds, without its records. */
+export type LogState = Omit<LogTail, "records">;
+
 /**
  * The right to act alone on a name, among all processes of one storage. It is kept alive by its
  * holder. A holder that dies, or that sleeps for longer than the lease lasts, is replaced: what it
@@ -28,6 +31,8 @@ export interface Lease {
   readonly epoch: number;
   /** Aborted once this process knows that it may no longer act: it lost the lease, or the storage closed. */
   readonly lost: AbortSignal;
+  /** What the log of this name held when the lease was taken, if the storage saw that; `seq` 0: there was none. */
+  readonly log?: LogState | undefined;
   /**
    * Gives the name to the next one that waits for it. Resolves when it is free. Releasing twice is
    * releasing once, and releasing a lost lease frees nothing. Never rejects: an unreachable storage

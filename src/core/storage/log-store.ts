@@ -205,8 +205,8 @@ export interface LogStore {
   commit?(key: string, made: PreparedAppend): Promise<void> | undefined;
 
   /**
-   * The head and the newest `limit` records (0 to 1,000), oldest first. Takes the same time however
-   * long the log is.
+   * The head and the newest `limit` records (0 to 1,000), oldest first, no more than a page holds. Takes the
+   * same time however long the log is.
    *
    * @returns `undefined` for a log that was never written or was deleted.
    */

@@ -4,6 +4,7 @@ import {
   type HistorySource,
   type HistoryView,
   joinUsers,
+  pageRecords,
   readHistory,
 } from "../chat/history-view.ts";
 import type { StoredMessage } from "../chat/message.ts";
@@ -17,6 +18,7 @@ import {
   ResponderError,
   type ResponderRequest,
 } from "../models/responder.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
 import { Answer } from "./answer.ts";
 import { sentNames, withFiles, withoutBytes } from "./attached-files.ts";
 import type { Begun } from "./begun.ts";
@@ -188,6 +190,8 @@ interface HistoryAsked {
   readonly chatId: string;
   readonly log: HistorySource;
   readonly head: ChatHead;
+  /** The newest of the log, if they were read. */
+  readonly records?: readonly StoredRecord[] | undefined;
   readonly responder: Pick<Responder, "provider" | "model" | "window">;
   readonly begun: Pick<Begun, "period">;
   readonly unansweredId?: string | undefined;
@@ -201,18 +205,23 @@ export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
   const { window = asked.responder.window, budgetTokens } = room;
   const reported = head.reported?.[provider];
   const isSmall = window !== undefined && window <= smallWindow;
-  const view = await readHistory(log, chatId, {
-    provider,
-    model,
-    window,
-    budgetTokens,
-    startSeq: startFor({ ...head, session: begun.period }, provider),
-    unansweredId,
-    viewFromSeq: head.view_from?.[provider],
-    ratio: reported?.model === model ? ratioOf(reported.tokens, reported.estimated) : undefined,
-    lastMessages: isSmall ? 1 : undefined,
-    handsFilesOver: true,
-  });
+  const view = await readHistory(
+    log,
+    chatId,
+    {
+      provider,
+      model,
+      window,
+      budgetTokens,
+      startSeq: startFor({ ...head, session: begun.period }, provider),
+      unansweredId,
+      viewFromSeq: head.view_from?.[provider],
+      ratio: reported?.model === model ? ratioOf(reported.tokens, reported.estimated) : undefined,
+      lastMessages: isSmall ? 1 : undefined,
+      handsFilesOver: true,
+    },
+    asked.records,
+  );
   return { view, isSmall };
 }
 
@@ -224,7 +233,7 @@ async function historyFor(
 ): Promise<AskedHistory> {
   const { chatId } = turn;
   // As it is now: what was reset or cleared since the turn began is not sent.
-  const { head } = await chats.existing(chatId);
+  const { head, newest: records } = await chats.existing(chatId, pageRecords);
   const newest = begun.isNew ? undefined : await newestWords(chats, { chatId, head });
   const isNewest = newest?.id === turn.id;
   // Its calls and results stand where they were made, or else they are left out and added below.
@@ -233,6 +242,7 @@ async function historyFor(
     chatId,
     log: chats.logs,
     head,
+    records,
     responder,
     begun,
     unansweredId: isInPlace ? undefined : turn.id,

@@ -1,6 +1,7 @@
 // What is done in a chat while a turn runs there, or while a message waits for its turn.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import {
   chat,
   type Script,
@@ -9,6 +10,7 @@ import {
 } from "../../../test/support/scripted-companion.ts";
 import type { ScriptedStep } from "../../../test/support/scripted-responder.ts";
 import { ThroughlineError } from "../errors.ts";
+import { openFileStorage } from "../storage/files/open-file-storage.ts";
 import type { Turn } from "./turn.ts";
 
 const minute = 60_000;
@@ -288,3 +290,32 @@ test("what a provider is made to forget between a message and its prompt is not 
   const [, second] = c.model.requests;
   assert.ok(second !== undefined && !JSON.stringify(second.messages).includes("4711"));
 });
+
+for (const kind of ["memory", "files"]) {
+  test(`a message that another one stored as its turn began is answered, and there once: ${kind}`, async (t) => {
+    const path = temporaryDirectory(t);
+    const storage = kind === "files" ? await openFileStorage({ home: path }) : "memory";
+    let meanwhile: (() => Promise<unknown>) | undefined;
+    const c = await scriptedCompanion([["One"], ["Two"]], {
+      storage,
+      turns(model) {
+        const standard = { provider: model.provider, model: model.model };
+        const get = async () => {
+          await meanwhile?.();
+          return model;
+        };
+        return { model: { standard, get } };
+      },
+    });
+    await c.say("Hello");
+    meanwhile = () => c.chats.append(chat, [{ id: "a", role: "user", content: "And now?" }]);
+    const { outcome, user } = await c.say("And now?", "a");
+    assert.deepEqual([outcome, user.id], ["answered", "a"]);
+    const { messages } = await c.chats.messages(chat);
+    assert.deepEqual(
+      messages.map(({ content }) => content),
+      ["Hello", "One", "And now?", "Two"],
+    );
+    await c.throughline.close();
+  });
+}

@@ -11,6 +11,7 @@ import { answerId, retryAnswerId, stepNumber, variantOf } from "../chat/turn-ids
 import { besideWords, endWaits, pendingId, waitingInput } from "../chat/waiting.ts";
 import { ThroughlineError } from "../errors.ts";
 import { isErased } from "../storage/batch.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
 
 /** The records of one turn behind its user message. */
@@ -177,11 +178,19 @@ export async function chooseIn(
  */
 export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer | undefined> {
   const { chatId, retryId } = turn;
-  const user = await shownStill(chats, chatId, turn.id);
+  const known = chats.known(chatId);
+  const waits = pendingId(turn.id);
+  const [found, isForgotten] = await Promise.all([
+    chats.logs.findAll(chatId, [turn.id, waits]),
+    chats.tombstones.holds(chatId, turn.id),
+  ]);
+  const record = found.get(turn.id);
+  if (record === undefined) turn.absentAt = known?.seq;
+  const user = await stillShown(chats, chatId, record);
   if (user === undefined) {
-    const waited = await chats.logs.find(chatId, pendingId(turn.id));
+    const waited = found.get(waits);
     if (waited !== undefined && isErased(waited)) throw hidden("erased");
-    if (await chats.tombstones.holds(chatId, turn.id)) throw hidden("forgotten");
+    if (isForgotten) throw hidden("forgotten");
     return undefined;
   }
   const isSame = user.role === "user" && user.content === turn.content;
@@ -220,19 +229,22 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
 }
 
 /** A message that may be replayed. */
-async function shownStill(
+async function shownStill(chats: Chats, chatId: string, id: string) {
+  return stillShown(chats, chatId, await chats.logs.find(chatId, id));
+}
+
+/** The same, once its record was read. */
+async function stillShown(
   chats: Chats,
   chatId: string,
-  id: string,
+  record: StoredRecord | undefined,
 ): Promise<StoredMessage | undefined> {
-  const { logs } = chats;
-  const record = await logs.find(chatId, id);
   if (record === undefined) return undefined;
   if (isErased(record)) throw hidden("erased");
   if (!isMessage(record)) return undefined;
   const { head } = await chats.state(chatId);
   if (record.seq <= (head?.clear_seq ?? 0)) throw hidden("cleared");
-  if (await isTakenBack(logs, chatId, id)) throw hidden("taken back");
+  if (await isTakenBack(chats.logs, chatId, record.id)) throw hidden("taken back");
   return record;
 }
 

@@ -27,7 +27,7 @@ export async function modelFor(
   let target: TurnTarget;
   let responder: Responder;
   let notice: string | undefined;
-  const { head } = await chats.state(chatId);
+  const { head } = chats.known(chatId) ?? (await chats.state(chatId));
   const period = head?.session ?? undefined;
   const preferred = period?.preferred;
   // A period that began without a model continues with one as soon as one is configured.

@@ -94,6 +94,8 @@ export class Turn {
   files: readonly TakenFile[];
   /** Its id was made up for it, and nothing is stored of it yet. */
   isFresh: boolean;
+  /** Where the log ended, or later, nothing was stored under its id. */
+  absentAt: number | undefined;
   /** A stored message is to be answered, also if it has an answer. */
   readonly isAgain: boolean;
   /** While it runs: the span that tells of it. */

@@ -98,7 +98,7 @@ export class FileLogStore implements LogStore {
       if (log === undefined || (log.seq === 0 && !log.damaged)) return undefined;
       const { seq } = log;
       const head = JSON.parse(log.headJson) as LogHead; // the reader's own
-      const records = await log.newest(limit);
+      const records = await log.newest(limit, { maxBytes: logLimits.pageBytes });
       return { seq, head, records, damaged: log.damaged };
     });
   }

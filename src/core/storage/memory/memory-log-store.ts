@@ -80,8 +80,8 @@ export class MemoryLogStore implements LogStore {
     checkTail(key, limit);
     const log = this.#logs.get(key);
     if (log === undefined) return undefined;
-    const seq = log.records.length;
-    return { seq, head: headOf(log), records: between(log, seq - limit, seq), damaged: false };
+    const records = limit === 0 ? [] : await this.page(key, { limit });
+    return { seq: log.records.length, head: headOf(log), records, damaged: false };
   }
 
   async page(key: string, options: PageOptions): Promise<readonly StoredRecord[]> {
