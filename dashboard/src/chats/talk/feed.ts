@@ -221,7 +221,7 @@ export class Feed {
     const asked = open(this.#path("turn"));
     this.#asked = asked.catch(() => undefined);
     const response = await asked;
-    // Something was asked for meanwhile, and is followed.
+    // Something else was asked for since then, and is followed.
     if (this.#isFollowing) return response.body?.cancel();
     if (response.status !== 200) {
       this.#set({ live: undefined });
