@@ -1,4 +1,4 @@
-import { number, object, optional, required, whole } from "../shape.ts";
+import { invalid } from "../errors.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { type Compaction, readCompaction } from "./compaction.ts";
 import { Marks } from "./marks.ts";
@@ -121,15 +121,16 @@ export interface HistoryOptions extends ModelTarget {
   readonly ratio?: number | undefined;
 }
 
-const seq = optional(whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER));
-const tokens = optional(number(0, Number.MAX_VALUE));
-
-const bounds = object(
-  { lastMessages: seq, startSeq: seq, viewFromSeq: seq, window: tokens, budgetTokens: tokens },
-  "left out",
-);
-
-/** @throws ThroughlineError `THROUGHLINE_INVALID`: an option that is no whole number or token count. */
+/** Called for each turn. @throws ThroughlineError `THROUGHLINE_INVALID`: an option that is no whole number or token count. */
 export function checkHistoryOptions(options: HistoryOptions): void {
-  required(bounds, options, "history");
+  for (const name of ["lastMessages", "startSeq", "viewFromSeq"] as const) {
+    const { [name]: count = 0 } = options;
+    if (!Number.isSafeInteger(count)) throw invalid(`history: ${name} must be a whole number`);
+  }
+  for (const name of ["window", "budgetTokens"] as const) {
+    const { [name]: tokens = 0 } = options;
+    if (!(Number.isFinite(tokens) && tokens >= 0)) {
+      throw invalid(`history: ${name} must be a number from 0`);
+    }
+  }
 }
