@@ -21,7 +21,7 @@ import {
 import type { Journal, JournaledLog, PushedChange } from "./journal.ts";
 import { noFile } from "./journal-frame.ts";
 import { type LogEnd, noEnd, settleEnd } from "./log-end.ts";
-import type { RecentBatch, RecentRecords } from "./recent-records.ts";
+import { batchesBefore, firstOf, type RecentBatch, type RecentRecords } from "./recent-records.ts";
 
 /** What a collection of logs needs. */
 export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
@@ -215,11 +215,12 @@ export class LogFile implements JournaledLog, OpenLog {
     let bytes = 0;
     /** @returns whether these are all that are asked for. */
     const take = (batch: RecentBatch) => {
-      if ((batch.records[0]?.seq ?? before) >= before) return false;
-      const records = batch.records.filter(({ seq }) => seq < before);
-      found.push(records);
-      count += records.length;
-      if (records.length > 0) bytes += batch.bytes;
+      if (firstOf(batch) >= before) return false;
+      const { records, seq } = batch;
+      const taken = seq < before ? records : records.filter((record) => record.seq < before);
+      found.push(taken);
+      count += taken.length;
+      bytes += batch.bytes;
       return count >= limit || bytes >= maxBytes;
     };
     const { recent } = this.#ports;
@@ -228,14 +229,13 @@ export class LogFile implements JournaledLog, OpenLog {
     let [first] = kept;
     const { end } = this;
     let start = end;
-    const isNear = before >= (first?.records[0]?.seq ?? this.seq + 1);
-    const isEnough =
-      limit <= 0 ||
-      (isNear &&
-        kept.findLast((batch) => {
-          start = batch.start;
-          return take(batch);
-        }) !== undefined);
+    const isNear = before >= (first === undefined ? this.seq + 1 : firstOf(first));
+    let isEnough = limit <= 0;
+    for (let at = isNear ? batchesBefore(kept, before) - 1 : -1; at >= 0 && !isEnough; at--) {
+      const batch = kept[at] as RecentBatch;
+      start = batch.start;
+      isEnough = take(batch);
+    }
     if (!isEnough && start > 0) {
       await this.#reading(async (file) => {
         isKept &&= isNear;
@@ -245,7 +245,13 @@ export class LogFile implements JournaledLog, OpenLog {
             this.#foundDamage(item);
             continue;
           }
-          const batch = { start: item.start, bytes: item.body.length, records: recordsOf(item) };
+          const { start: at, body, commit } = item;
+          const batch = {
+            start: at,
+            seq: commit.seq,
+            bytes: body.length,
+            records: recordsOf(item),
+          };
           // Another reader may have added it by now, or the log be closed.
           isKept &&= !this.#closing && (first !== undefined || this.end === end);
           isKept &&= recent.of(this)[0] === first && recent.prepend(this, batch);

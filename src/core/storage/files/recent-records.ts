@@ -11,9 +11,27 @@ export const recentBytes = { log: 896 * 1024, all: 32 * 1024 * 1024 } as const;
 export interface RecentBatch {
   /** Where it begins in the file of its log. */
   readonly start: number;
+  /** Number of the last record, with it. */
+  readonly seq: number;
   /** Of its records as JSON. */
   readonly bytes: number;
   readonly records: readonly StoredRecord[];
+}
+
+/** Number of the first record of a batch; of the next one, where it has none. */
+export function firstOf({ seq, records }: RecentBatch): number {
+  return seq - records.length + 1;
+}
+
+/** How many of these batches, the oldest first, begin before this number. */
+export function batchesBefore(batches: readonly RecentBatch[], seq: number): number {
+  let [low, high] = [0, batches.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (firstOf(batches[middle] as RecentBatch) < seq) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The newest batches of an open log, the oldest first, without a gap between them and its end. */
@@ -56,7 +74,8 @@ export class RecentRecords {
       .trimEnd()
       .split("\n")
       .map((line) => JSON.parse(line) as StoredRecord);
-    recent.batches.push(freezeDeep({ start, bytes: lines.length, records }));
+    const seq = records.at(-1)?.seq ?? 0;
+    recent.batches.push(freezeDeep({ start, seq, bytes: lines.length, records }));
     let grown = lines.length;
     while (recent.bytes + grown > recentBytes.log) grown -= recent.batches.shift()?.bytes ?? grown;
     this.#grow(recent, grown);
