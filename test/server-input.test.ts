@@ -57,7 +57,7 @@ for (const [path, detail] of [
     `${messages}?after=1`,
     'the query: unknown field "after"; the fields are limit, before, if_exists',
   ],
-  [`${me}/export?format=pdf`, "format: must be jsonl, markdown or html"],
+  [`${me}/export?format=pdf`, "format: must be one of jsonl, markdown, html"],
   ["/healthz?verbose", 'the query: unknown field "verbose"; it takes none'],
   ["/api/chats/%ff", "the path is not well encoded"],
   ["/api/chats/%", "the path is not well encoded"],

@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import type { ChatFormat } from "../src/core/chat/chat-formats.ts";
 import type { Chats } from "../src/core/chat/chats.ts";
 import { readHistory } from "../src/core/chat/history-view.ts";
 import type { MessageInput } from "../src/core/chat/message-input.ts";
-import { type ChatFormat, renderChat } from "../src/core/chat/render-chat.ts";
+import { renderChat } from "../src/core/chat/render-chat.ts";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
 import { exportChats } from "../src/interchange/export.ts";
 import { openPostgresStorage } from "../src/postgres/postgres.ts";

@@ -12,6 +12,7 @@ import {
   wholeNumber,
   windowOption,
 } from "../cli/command.ts";
+import { chatFormatNames } from "../core/chat/chat-formats.ts";
 
 /** `sessions`, with one command for each thing that can be done with a chat. */
 export const addChatsCommand: AddCommand = (program, context) => {
@@ -91,7 +92,7 @@ function addExport(sessions: Command, context: Context): void {
     .description("Write a chat to stdout or a file, without hidden messages.")
     .addOption(
       new Option("--format <format>", "the output format")
-        .choices(["jsonl", "markdown", "html"])
+        .choices(chatFormatNames)
         .default("jsonl"),
     )
     .option("--out <file>", "a new file to write to, instead of stdout", notEmpty)

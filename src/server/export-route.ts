@@ -1,19 +1,14 @@
 import type { Context } from "hono";
 import { z } from "zod";
-import { type ChatFormat, renderChat } from "../core/chat/render-chat.ts";
+import { chatFormatNames, chatFormats } from "../core/chat/chat-formats.ts";
+import { renderChat } from "../core/chat/render-chat.ts";
 import { foreignFile } from "./guard.ts";
 import { reportError } from "./problem.ts";
 import { disconnect, type Env, isHead, type Router } from "./router.ts";
 import { chatParams } from "./schemas.ts";
 
-const formats = {
-  jsonl: { type: "application/jsonl", ending: "jsonl" },
-  markdown: { type: "text/markdown; charset=utf-8", ending: "md" },
-  html: { type: "text/html; charset=utf-8", ending: "html" },
-} as const satisfies Record<ChatFormat, object>;
-
 const format = () =>
-  z.enum(["jsonl", "markdown", "html"], "must be jsonl, markdown or html").optional();
+  z.enum(chatFormatNames, `must be one of ${chatFormatNames.join(", ")}`).optional();
 
 /** A whole chat as a file, in bounded memory. */
 export function addExportRoute(router: Router): void {
@@ -29,12 +24,12 @@ export function addExportRoute(router: Router): void {
       summary: "Download the whole chat as a file: JSON lines, Markdown or one page of HTML",
       description: "A download that broke off has no proper end.",
       answers: {
-        200: { says: "The file.", types: Object.values(formats).map(({ type }) => type) },
+        200: { says: "The file.", types: Object.values(chatFormats).map(({ type }) => type) },
       },
     },
     async ({ params, query }, context) => {
       const { format = "jsonl" } = query;
-      const { type, ending } = formats[format];
+      const { type, ending } = chatFormats[format];
       const name = params.id.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 60);
       const parts = await renderChat(chats, params.id, format, rules.timeZone);
       return streamed(router, context, parts, foreignFile(`${name}.${ending}`, type));

@@ -1,13 +1,11 @@
 import { wholeFile } from "./attachments.ts";
+import type { ChatFormat } from "./chat-formats.ts";
 import { chatZone } from "./chat-metadata.ts";
 import type { Chats } from "./chats.ts";
 import { Marks } from "./marks.ts";
 import { toHtml } from "./render-html.ts";
 import { seedHead, sinceClear, toSeedJsonl } from "./render-jsonl.ts";
 import { toMarkdown } from "./render-markdown.ts";
-
-/** What a chat can be read as outside: the seed's lines, a text, a page. */
-export type ChatFormat = "jsonl" | "markdown" | "html";
 
 /**
  * A whole chat for people or other programs, piece by piece, in bounded memory. What was replaced by another answer or taken back is left out. For other programs, who
