@@ -121,7 +121,7 @@ for (const [after, away] of [
   });
 }
 
-test("a regenerated answer hides nothing when its period ended meanwhile", async () => {
+test("a regenerated answer hides nothing when its period ended beforeItBegins", async () => {
   const w = await companion([["That one"]]);
   await w.chats.append(chat, [
     { id: "q", role: "user", content: "Which?" },
@@ -295,20 +295,20 @@ for (const kind of ["memory", "files"]) {
   test(`a message that another one stored as its turn began is answered, and there once: ${kind}`, async (t) => {
     const path = temporaryDirectory(t);
     const storage = kind === "files" ? await openFileStorage({ home: path }) : "memory";
-    let meanwhile: (() => Promise<unknown>) | undefined;
+    let beforeItBegins: (() => Promise<unknown>) | undefined;
     const c = await scriptedCompanion([["One"], ["Two"]], {
       storage,
       turns(model) {
         const standard = { provider: model.provider, model: model.model };
         const get = async () => {
-          await meanwhile?.();
+          await beforeItBegins?.();
           return model;
         };
         return { model: { standard, get } };
       },
     });
     await c.say("Hello");
-    meanwhile = () => c.chats.append(chat, [{ id: "a", role: "user", content: "And now?" }]);
+    beforeItBegins = () => c.chats.append(chat, [{ id: "a", role: "user", content: "And now?" }]);
     const { outcome, user } = await c.say("And now?", "a");
     assert.deepEqual([outcome, user.id], ["answered", "a"]);
     const { messages } = await c.chats.messages(chat);
