@@ -78,6 +78,7 @@ export async function readHistory(
   const room = roomOf(options);
   const large = largeText(room.budget);
   let tokens = 0;
+  let enough: readonly Turn[] | undefined;
   for (let before: number | undefined; before !== 1; ) {
     const known = before === undefined ? newest : undefined;
     const page = known ?? (await log.page(key, { before, limit: pageRecords, isShared: true }));
@@ -92,12 +93,16 @@ export async function readHistory(
         role === "user" && seq <= compaction.upToSeq;
       if (scope.messages().some(({ message, sent }) => sent && isCovered(message))) break;
     } else if (tokens * room.ratio > room.budget) {
+      const all = turnsOf(scope.messages(), options);
       // The first turn may have been read in part.
-      const [, ...turns] = turnsOf(scope.messages(), options);
-      if (fit(turns, undefined, { ...room, viewFromSeq: 0 }).fromSeq > (turns[0]?.seq ?? 0)) break;
+      const turns = all.slice(1);
+      if (fit(turns, undefined, { ...room, viewFromSeq: 0 }).fromSeq <= (turns[0]?.seq ?? 0))
+        continue;
+      enough = all;
+      break;
     }
   }
-  return viewOf(scope, options);
+  return viewOf(scope, options, enough);
 }
 
 /** Estimates a stored message before it is known what of it the model gets. */
@@ -110,11 +115,15 @@ function roomOf({ window, budgetTokens, ratio = 1 }: HistoryOptions) {
   return { budget: historyBudget(window, budgetTokens), ratio };
 }
 
-function viewOf(scope: ScopeReader, options: HistoryOptions): HistoryView {
+/** @param known the turns of the scope, if no summary stands for some of them. */
+function viewOf(scope: ScopeReader, options: HistoryOptions, known?: readonly Turn[]): HistoryView {
   const found = scope.compaction();
   const compaction = found === "open" ? undefined : found;
   const { lastMessages, viewFromSeq = 0 } = options;
-  const all = uncovered(turnsOf(scope.messages(), options, compaction?.upToSeq), compaction);
+  const all = uncovered(
+    known ?? turnsOf(scope.messages(), options, compaction?.upToSeq),
+    compaction,
+  );
   const turns = lastTurns(all, lastMessages, compaction?.upToSeq);
   if (turns.length === 0) {
     return { messages: [], fromSeq: Math.max(viewFromSeq, scope.startSeq + 1), tokens: 0 };
