@@ -119,7 +119,7 @@ export class Clients {
   async restartText(client?: string): Promise<RestartText> {
     const { notices, report, uptimeMs } = this.#host;
     const run = client === undefined ? undefined : await this.#newest(client);
-    const restart = run === undefined ? notices.pendingOfRun : run.pending;
+    const restart = run === undefined ? await notices.pendingOfRun() : run.pending;
     const { kind: began } = run?.restart ?? report;
     if (restart === undefined) return { kind: began, status: "delivered", text: "" };
     const upMs = run === undefined ? uptimeMs : this.upMs(run);

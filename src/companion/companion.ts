@@ -3,7 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { thrown } from "../core/logger.ts";
 import { own } from "../core/shape.ts";
-import { beginRun, joinRun, reportOf } from "./boot.ts";
+import { beginRun, joinRun } from "./boot.ts";
 import { Clients } from "./clients.ts";
 import { readClock } from "./clock-reading.ts";
 import { type CompanionDocument, findDocument, type PersonSeen } from "./companion-document.ts";
@@ -168,7 +168,7 @@ export class Companion implements AsyncDisposable {
 
   /** How it came up: the same at every server. */
   get report(): RestartReport {
-    return reportOf(this.#life);
+    return this.#life.shared.report;
   }
 
   /** Of the run that the report is of. */

@@ -85,23 +85,24 @@ export interface Life extends CompanionDocument {
   readonly shared: SharedFields;
 }
 
-type Given = Pick<Life, "runId" | "startedAt" | "totalRuns" | "emotions" | "config">;
+type Given = Pick<Life, "runId" | "startedAt" | "totalRuns" | "emotions" | "config"> &
+  Pick<SharedFields, "report">;
 
 /** The life that a document tells of. @param given is in place of what the document says. */
-export function lifeOf(document: CompanionDocument, given: Given): Life {
+export function lifeOf(document: CompanionDocument, { report, ...given }: Given): Life {
   const { person, shared } = document;
   const announced = person?.seenAt === undefined ? {} : { [person.name]: person.seenAt };
   const alone: SharedFields = {
     writers: {},
     alive: {},
-    report: { previousRunId: undefined, interrupted: [], quarantined: 0 },
+    report,
     announced,
     forgot: {},
     wokenAt: given.emotions.at,
     configuration: undefined,
   };
   const sleep = document.sleep === "asleep" ? "asleep" : "awake";
-  return { ...document, ...given, sleep, shared: shared ?? alone };
+  return { ...document, ...given, sleep, shared: { ...(shared ?? alone), report } };
 }
 
 /**
@@ -113,20 +114,12 @@ export function lifeElsewhere(
   document: CompanionDocument,
   before: Pick<Life, "config" | "emotions"> & { readonly shared?: SharedFields },
 ): Life | undefined {
-  const {
-    runId,
-    startedAt = 0,
-    totalRuns,
-    restarts,
-    shared,
-    emotions = before.emotions,
-  } = document;
-  const isRun = runId !== undefined && totalRuns !== undefined && restarts.length > 0;
-  if (!isRun || shared === undefined) return undefined;
-  const { configuration } = shared;
+  const { runId, startedAt = 0, totalRuns, shared, emotions = before.emotions } = document;
+  if (runId === undefined || totalRuns === undefined || shared === undefined) return undefined;
+  const { configuration, report } = shared;
   const isKnown = JSON.stringify(configuration) === JSON.stringify(before.shared?.configuration);
   const config = (!isKnown && readWrittenConfiguration(configuration)) || before.config;
-  return lifeOf(document, { runId, startedAt, totalRuns, emotions, config });
+  return lifeOf(document, { runId, startedAt, totalRuns, emotions, config, report });
 }
 
 export interface Folded {

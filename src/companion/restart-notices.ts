@@ -4,6 +4,7 @@ import { instantOf } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";
 import { errorName } from "../core/errors.ts";
 import { Lru } from "../core/lru.ts";
+import type { LogStore } from "../core/storage/log-store.ts";
 import { readClock } from "./clock-reading.ts";
 import { gapBetween } from "./gap.ts";
 import type { Life } from "./life.ts";
@@ -11,6 +12,7 @@ import type { LiveEmotions } from "./live-emotions.ts";
 import type { CompanionPorts, CompanionSettings } from "./options.ts";
 import { type JudgedRestart, judgedAgain, type RestartKind, untold } from "./restart.ts";
 import { type NoticeFacts, noticeKind, noticeText } from "./restart-notice-text.ts";
+import { restartsIn, runsProjection } from "./runs.ts";
 
 /** What the model reads at the first turn of a chat after a restart. */
 export interface RestartNotice {
@@ -61,8 +63,9 @@ export class RestartNotices {
   readonly #host: Host;
   readonly #life: () => Life;
   readonly #options: CompanionSettings;
+  readonly #runs: LogStore;
   /** Attempts under way, except where the chat removed words since: the attempt may quote them. */
-  readonly #begun = new Map<string, RestartNotice | undefined>();
+  readonly #begun = new Set<string>();
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
   readonly #born = new Set<string>();
   readonly #shown = new Lru<string, ShownNotice>(maxShown);
@@ -72,6 +75,7 @@ export class RestartNotices {
     this.#host = host;
     this.#life = life;
     this.#options = options;
+    this.#runs = ports.storage.logs("", runsProjection);
   }
 
   /**
@@ -87,12 +91,15 @@ export class RestartNotices {
     acknowledged: number | undefined,
     before: number,
   ): Promise<RestartNotice | undefined> {
-    const restart = this.#begun.has(chatId) ? undefined : this.#untold(acknowledged);
-    if (restart === undefined) return undefined;
-    this.#begun.set(chatId, undefined);
+    if (this.#begun.has(chatId)) return undefined;
+    this.#begun.add(chatId);
+    const restart = await this.#untold(acknowledged);
+    if (restart === undefined) {
+      this.#begun.delete(chatId);
+      return undefined;
+    }
     const { notice, isBorn } = await this.#notice(chatId, restart, before);
     if (isBorn) this.#born.add(chatId);
-    if (this.#begun.has(chatId)) this.#begun.set(chatId, notice);
     return notice;
   }
 
@@ -104,25 +111,32 @@ export class RestartNotices {
     return this.#begun.has(chatId) ? undefined : this.#pending(chatId);
   }
 
-  /** What a chat was not told of. @param told the newest run of which it was, by its own log. */
-  #untold(told: number | undefined): JudgedRestart | undefined {
-    const { restarts, told: toldAll = told } = this.#life();
-    return untold(restarts, toldAll === undefined ? undefined : Math.max(toldAll, told ?? 0));
+  /** Finds what a chat was not told of. @param told the newest run of which it was, by its own log. */
+  async #untold(told: number | undefined): Promise<JudgedRestart | undefined> {
+    const { shared, told: toldAll = told } = this.#life();
+    const { report } = shared;
+    const last = toldAll === undefined ? undefined : Math.max(toldAll, told ?? 0);
+    if (last === undefined || last >= report.totalRuns) return untold([report], last);
+    try {
+      const all = await restartsIn(this.#runs);
+      return untold([...all.filter((each) => each.totalRuns < report.totalRuns), report], last);
+    } catch (error) {
+      this.#ports.logger.warn({ error: errorName(error) }, "a restart notice was left out");
+      return undefined;
+    }
   }
 
   async #pending(chatId: string): Promise<RestartNotice | undefined> {
     const { head } = await this.#ports.chats.state(chatId);
-    const restart = this.#untold(head?.told_session);
+    const restart = await this.#untold(head?.told_session);
     return restart && (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER)).notice;
   }
 
   /** The answer is stored: the chat acknowledged the notice. */
   delivered(chatId: string, notice: RestartNotice): void {
-    const isKnown = this.#begun.get(chatId) === notice;
-    this.#begun.delete(chatId);
     this.#born.delete(chatId);
     // If words were removed since it began, the chat's own log knows whether it was acknowledged.
-    if (isKnown) this.#acknowledge(chatId, notice);
+    if (this.#begun.delete(chatId)) this.#acknowledge(chatId, notice);
   }
 
   /** The application told a model of its own what these chats were to be told. */
@@ -140,7 +154,7 @@ export class RestartNotices {
   }
 
   /** What the text of this run itself has to tell; `undefined`: a model of somebody's own was told. */
-  get pendingOfRun(): JudgedRestart | undefined {
+  pendingOfRun(): Promise<JudgedRestart | undefined> {
     return this.#untold(undefined);
   }
 
@@ -201,7 +215,7 @@ export class RestartNotices {
     const isBorn = isRead && (!found.messages?.length || this.#born.has(chatId));
     const facts: NoticeFacts = isBorn ? { ...found, kind: "fresh_start" } : found;
     const text = noticeText(facts, this.#ports.newId);
-    const run = isRead ? this.#life().totalRuns : undefined;
+    const run = isRead ? restart.totalRuns : undefined;
     return { notice: { kind: noticeKind(facts), text, run }, isBorn };
   }
 

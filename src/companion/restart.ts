@@ -1,4 +1,4 @@
-import { flag, list, number, object, optional, whole, word } from "../core/shape.ts";
+import { flag, list, number, object, optional, text, whole, word } from "../core/shape.ts";
 import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { certainties, type Gap, gapAtDelivery, type JudgedGap, longestGapMs } from "./gap.ts";
 
@@ -43,45 +43,18 @@ export interface JudgedRestart extends JudgedGap {
   readonly totalRuns: number;
 }
 
-const run = whole(0, Number.MAX_SAFE_INTEGER);
+const count = whole(0, Number.MAX_SAFE_INTEGER);
+const judged = {
+  kind: word(restartKinds),
+  clean: flag(),
+  totalRuns: ["total_sessions", count],
+  certainty: word(certainties),
+  gapMs: ["gap_ms", optional(number(0, longestGapMs))],
+  before: optional(clockReading),
+  judgedAt: ["judged", clockReading],
+} as const;
 
-export const judgedRestart = object<JudgedRestart>(
-  {
-    kind: word(restartKinds),
-    clean: flag(),
-    totalRuns: ["total_sessions", run],
-    certainty: word(certainties),
-    gapMs: ["gap_ms", optional(number(0, longestGapMs))],
-    before: optional(clockReading),
-    judgedAt: ["judged", clockReading],
-  },
-  "left out",
-);
-
-/** What the document keeps of restarts. */
-export const storedDeliveries = object(
-  {
-    restarts: list(judgedRestart),
-    /** The newest run of which a model of somebody's own was told, for all chats: under "". */
-    told: object({ all: ["", optional(run)] }, "left out"),
-  },
-  "left out",
-);
-
-/** The most restarts that are kept for chats in which nothing was said since. */
-const maxRestarts = 32;
-
-export function withRestart(
-  before: readonly JudgedRestart[],
-  next: JudgedRestart,
-): readonly JudgedRestart[] {
-  const { kind, clean, totalRuns, certainty, gapMs, before: sign, judgedAt } = next;
-  const judged = { kind, clean, totalRuns, certainty, gapMs, before: sign, judgedAt };
-  const earlier = before.filter((each) => {
-    return each.kind !== "fresh_start" && each.totalRuns < totalRuns;
-  });
-  return [...earlier, judged].slice(-maxRestarts);
-}
+export const judgedRestart = object<JudgedRestart>(judged, "left out");
 
 /**
  * What a chat was not told of, as one restart.
@@ -109,6 +82,31 @@ export interface RestartReport extends JudgedRestart {
   readonly interrupted: readonly InterruptedTurn[];
   /** Things that were set aside because they could not be read, now or before, until somebody confirms it. */
   readonly quarantined: number;
+}
+
+/** For the other servers that have the companion. */
+export const storedReport = object<RestartReport>(
+  {
+    ...judged,
+    previousRunId: ["previous_run_id", optional(text(64))],
+    interrupted: list(
+      object<InterruptedTurn>({ chatId: ["chat", text()], messageId: ["message", text()] }),
+    ),
+    quarantined: count,
+  },
+  "left out",
+);
+
+/** Judges a restart. @param clean whether the run before ended in order; `undefined`: there was none. */
+export function judgeRestart(
+  clean: boolean | undefined,
+  gap: JudgedGap,
+  totalRuns: number,
+): JudgedRestart {
+  if (clean === undefined) {
+    return { ...gap, ...noGap, kind: restartKind(undefined), clean: true, totalRuns };
+  }
+  return { ...gap, kind: restartKind({ ...gap, clean }), clean, totalRuns };
 }
 
 /**
@@ -146,25 +144,16 @@ export interface RestartFacts {
 
 /** The report of a boot. What the log of runs cannot tell is asked of the document. */
 export function restartReport(facts: RestartFacts): RestartReport {
-  const { previous, document, hasChats, totalRuns, interrupted, quarantined } = facts;
-  const isFresh = previous === undefined && document === undefined && !hasChats;
-  const gap: JudgedGap = isFresh ? { ...facts.gap, ...noGap } : facts.gap;
-  const clean = isFresh || (previous?.clean ?? cleanWithoutRuns(facts));
-  const kind = restartKind(isFresh ? undefined : { ...gap, clean });
+  const { previous, document, gap, totalRuns, interrupted, quarantined } = facts;
   const read = document === "unreadable" ? undefined : document;
   const previousRunId = previous === undefined ? read?.runId : previous.runId;
-  return {
-    ...gap,
-    kind,
-    clean,
-    totalRuns,
-    interrupted,
-    quarantined,
-    previousRunId,
-  };
+  const judged = judgeRestart(wasClean(facts), gap, totalRuns);
+  return { ...judged, previousRunId, interrupted, quarantined };
 }
 
-function cleanWithoutRuns({ document, interrupted }: RestartFacts): boolean {
+function wasClean({ previous, document, hasChats, interrupted }: RestartFacts) {
+  if (previous?.clean !== undefined) return previous.clean;
   if (document === "unreadable") return false;
-  return document?.shutdownClean ?? interrupted.length === 0;
+  if (document !== undefined) return document.shutdownClean;
+  return previous !== undefined || hasChats ? interrupted.length === 0 : undefined;
 }
