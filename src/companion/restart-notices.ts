@@ -4,12 +4,9 @@ import { instantOf } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";
 import { errorName } from "../core/errors.ts";
 import { Lru } from "../core/lru.ts";
-import type { LogStore } from "../core/storage/log-store.ts";
 import { readClock } from "./clock-reading.ts";
 import { gapBetween } from "./gap.ts";
-import type { Life } from "./life.ts";
-import type { LiveEmotions } from "./live-emotions.ts";
-import type { CompanionPorts, CompanionSettings } from "./options.ts";
+import type { KeptLife } from "./kept-life.ts";
 import { type JudgedRestart, judgedAgain, type RestartKind, untold } from "./restart.ts";
 import { type NoticeFacts, noticeKind, noticeText } from "./restart-notice-text.ts";
 import { restartsIn, runsProjection } from "./runs.ts";
@@ -39,14 +36,6 @@ export interface ShownNotice {
   readonly at?: string;
 }
 
-/** What the notices need of the companion beside its life. */
-interface Host {
-  readonly emotions: LiveEmotions;
-  /** Of this run. */
-  readonly uptimeMs: number;
-  acknowledged(notice: ShownNotice): void;
-}
-
 /** Delivered texts that are kept to be looked at, in this process only. */
 const maxShown = 50;
 /** Messages that a notice is made of: after a long absence it names topics of them all. */
@@ -59,23 +48,15 @@ const recordsRead = 200;
  * the companion feels. The chat's own log records that it was acknowledged.
  */
 export class RestartNotices {
-  readonly #ports: CompanionPorts;
-  readonly #host: Host;
-  readonly #life: () => Life;
-  readonly #options: CompanionSettings;
-  readonly #runs: LogStore;
+  readonly #kept: KeptLife;
   /** Attempts under way, except where the chat removed words since: the attempt may quote them. */
   readonly #begun = new Set<string>();
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
   readonly #born = new Set<string>();
   readonly #shown = new Lru<string, ShownNotice>(maxShown);
 
-  constructor(ports: CompanionPorts, host: Host, life: () => Life, options: CompanionSettings) {
-    this.#ports = ports;
-    this.#host = host;
-    this.#life = life;
-    this.#options = options;
-    this.#runs = ports.storage.logs("", runsProjection);
+  constructor(kept: KeptLife) {
+    this.#kept = kept;
   }
 
   /**
@@ -113,21 +94,22 @@ export class RestartNotices {
 
   /** Finds what a chat was not told of. @param told the newest run of which it was, by its own log. */
   async #untold(told: number | undefined): Promise<JudgedRestart | undefined> {
-    const { shared, told: toldAll = told } = this.#life();
-    const { report } = shared;
+    const { life, ports } = this.#kept;
+    const { told: toldAll = told } = life;
+    const { report } = life.shared;
     const last = toldAll === undefined ? undefined : Math.max(toldAll, told ?? 0);
     if (last === undefined || last >= report.totalRuns) return untold([report], last);
     try {
-      const all = await restartsIn(this.#runs);
+      const all = await restartsIn(ports.storage.logs("", runsProjection));
       return untold([...all.filter((each) => each.totalRuns < report.totalRuns), report], last);
     } catch (error) {
-      this.#ports.logger.warn({ error: errorName(error) }, "a restart notice was left out");
+      ports.logger.warn({ error: errorName(error) }, "a restart notice was left out");
       return undefined;
     }
   }
 
   async #pending(chatId: string): Promise<RestartNotice | undefined> {
-    const { head } = await this.#ports.chats.state(chatId);
+    const { head } = await this.#kept.ports.chats.state(chatId);
     const restart = await this.#untold(head?.told_session);
     return restart && (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER)).notice;
   }
@@ -145,7 +127,7 @@ export class RestartNotices {
       const notice = await this.#pending(chatId);
       if (notice?.run === undefined) continue;
       const told = { told_session: notice.run };
-      await this.#ports.chats.changeExisting(chatId, (transaction) => {
+      await this.#kept.ports.chats.changeExisting(chatId, (transaction) => {
         transaction.control("metadata", told);
         transaction.set(told);
       });
@@ -165,18 +147,21 @@ export class RestartNotices {
     upMs: number,
   ): Promise<Pick<RestartNotice, "kind" | "text">> {
     const facts = await this.#facts(chatIds, restart, Number.MAX_SAFE_INTEGER, upMs);
-    return { kind: noticeKind(facts), text: noticeText(facts, this.#ports.newId) };
+    return { kind: noticeKind(facts), text: noticeText(facts, this.#kept.ports.newId) };
   }
 
   #acknowledge(chatId: string, { kind, text }: RestartNotice): void {
     if (text === "") return;
-    const at = isoTime(this.#ports.clock.now());
-    this.#host.acknowledged({ chatId, kind, status: "delivered", text, at });
+    const at = isoTime(this.#kept.ports.clock.now());
+    const notice = { chatId, kind, status: "delivered", text, at } as const;
+    this.#kept.servers?.publish("told", { notice });
+    this.show(notice);
   }
 
   /** Keeps a delivered text to be looked at; another server may have delivered it. */
   show(notice: ShownNotice): void {
     this.#shown.set(notice.chatId, notice);
+    this.#kept.publish({ type: "acknowledged", chatId: notice.chatId });
   }
 
   /** The attempt produced no answer: the notice is still pending. */
@@ -210,11 +195,11 @@ export class RestartNotices {
     restart: JudgedRestart,
     before: number,
   ): Promise<{ readonly notice: RestartNotice; readonly isBorn: boolean }> {
-    const { isRead, ...found } = await this.#facts([chatId], restart, before, this.#host.uptimeMs);
+    const { isRead, ...found } = await this.#facts([chatId], restart, before, this.#kept.uptimeMs);
     // A chat in which nothing was said has nothing to go on from.
     const isBorn = isRead && (!found.messages?.length || this.#born.has(chatId));
     const facts: NoticeFacts = isBorn ? { ...found, kind: "fresh_start" } : found;
-    const text = noticeText(facts, this.#ports.newId);
+    const text = noticeText(facts, this.#kept.ports.newId);
     const run = isRead ? restart.totalRuns : undefined;
     return { notice: { kind: noticeKind(facts), text, run }, isBorn };
   }
@@ -226,11 +211,12 @@ export class RestartNotices {
     before: number,
     upMs: number,
   ): Promise<NoticeFacts & { readonly isRead: boolean }> {
-    const { chats, clock, logger } = this.#ports;
+    const { emotions, options, ports } = this.#kept;
+    const { chats, clock, logger } = ports;
     const now = readClock(clock);
     const { clean, totalRuns } = restart;
     const facts = { ...judgedAgain(restart, now, upMs), clean, totalRuns };
-    let { timeZone } = this.#options;
+    let { timeZone } = options;
     const all: StoredMessage[] = [];
     try {
       for (const chatId of chatIds) {
@@ -246,7 +232,7 @@ export class RestartNotices {
     }
     if (chatIds.length > 1) all.sort((a, b) => a.timestamp.localeCompare(b.timestamp));
     const said = all.slice(-messagesQuoted);
-    const { person } = this.#life();
+    const { person } = this.#kept.life;
     const agoOf = (at: number | undefined) => gapBetween({ at }, now);
     return {
       ...facts,
@@ -255,8 +241,8 @@ export class RestartNotices {
         return { role: role === "user" ? "USER" : "ASSISTANT", text };
       }),
       silence: agoOf(instantOf(said.at(-1)?.timestamp)),
-      mood: this.#host.emotions.tone,
-      wounds: this.#host.emotions.feeling().wounds,
+      mood: emotions.tone,
+      wounds: emotions.feeling().wounds,
       person: person && { name: person.name, seenAgo: agoOf(person.seenAt) },
       local: timeZone === undefined ? undefined : { at: clock.now(), timeZone },
     };
