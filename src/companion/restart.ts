@@ -1,4 +1,14 @@
-import { flag, list, number, object, optional, text, whole, word } from "../core/shape.ts";
+import {
+  flag,
+  list,
+  number,
+  object,
+  optional,
+  type Read,
+  text,
+  whole,
+  word,
+} from "../core/shape.ts";
 import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { certainties, type Gap, gapAtDelivery, type JudgedGap, longestGapMs } from "./gap.ts";
 
@@ -28,25 +38,12 @@ export function restartKind(last: (Gap & { readonly clean: boolean }) | undefine
   return gapMs < restartLimits.longAbsenceMs ? "short_break" : "long_absence";
 }
 
-/** A person's message whose turn was cut off. */
-export interface InterruptedTurn {
-  readonly chatId: string;
-  readonly messageId: string;
-}
-
-/** A restart as it was judged at the boot, with what it takes to judge it again. */
-export interface JudgedRestart extends JudgedGap {
-  readonly kind: RestartKind;
-  /** Whether the last run ended in order; true at a fresh start. */
-  readonly clean: boolean;
-  /** Runs of this companion, the one that began with this restart included. */
-  readonly totalRuns: number;
-}
-
 const count = whole(0, Number.MAX_SAFE_INTEGER);
 const judged = {
   kind: word(restartKinds),
+  /** Whether the last run ended in order; true at a fresh start. */
   clean: flag(),
+  /** Runs of this companion, the one that began with this restart included. */
   totalRuns: ["total_sessions", count],
   certainty: word(certainties),
   gapMs: ["gap_ms", optional(number(0, longestGapMs))],
@@ -54,7 +51,10 @@ const judged = {
   judgedAt: ["judged", clockReading],
 } as const;
 
-export const judgedRestart = object<JudgedRestart>(judged, "left out");
+export const judgedRestart = object(judged, "left out");
+
+/** A restart as it was judged at the boot, with what it takes to judge it again. */
+export type JudgedRestart = Read<typeof judgedRestart>;
 
 /**
  * What a chat was not told of, as one restart.
@@ -76,26 +76,24 @@ export function joined(first: JudgedRestart, second: JudgedRestart): JudgedResta
   return { ...first, kind, totalRuns, clean: first.clean && second.clean };
 }
 
-/** What a start knows about the run before. */
-export interface RestartReport extends JudgedRestart {
-  readonly previousRunId?: string | undefined;
-  readonly interrupted: readonly InterruptedTurn[];
-  /** Things that were set aside because they could not be read, now or before, until somebody confirms it. */
-  readonly quarantined: number;
-}
+const interruptedTurn = object({ chatId: ["chat", text()], messageId: ["message", text()] });
 
-/** For the other servers that have the companion. */
-export const storedReport = object<RestartReport>(
+/** A person's message whose turn was cut off. */
+export type InterruptedTurn = Read<typeof interruptedTurn>;
+
+export const storedReport = object(
   {
     ...judged,
     previousRunId: ["previous_run_id", optional(text(64))],
-    interrupted: list(
-      object<InterruptedTurn>({ chatId: ["chat", text()], messageId: ["message", text()] }),
-    ),
+    interrupted: list(interruptedTurn),
+    /** Things that were set aside because they could not be read, now or before, until somebody confirms it. */
     quarantined: count,
   },
   "left out",
 );
+
+/** What a start knows about the run before: the servers that have the companion tell each other. */
+export type RestartReport = Read<typeof storedReport>;
 
 /** Judges a restart. @param clean whether the run before ended in order; `undefined`: there was none. */
 export function judgeRestart(
