@@ -136,10 +136,6 @@ export class KeptLife {
     return this.ports.clock.monotonic() - this.#upSince;
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
   /** Calls back at every change. @returns a function that ends it. */
   onChange(listener: (change: CompanionChange) => void): () => void {
     this.#listeners.add(listener);

@@ -79,8 +79,8 @@ export class RestartNotices {
       this.#begun.delete(chatId);
       return undefined;
     }
-    const { notice, isBorn } = await this.#notice(chatId, restart, before);
-    if (isBorn) this.#born.add(chatId);
+    const notice = await this.#notice(chatId, restart, before);
+    if (notice.kind === "fresh_start" && notice.run !== undefined) this.#born.add(chatId);
     return notice;
   }
 
@@ -111,7 +111,7 @@ export class RestartNotices {
   async #pending(chatId: string): Promise<RestartNotice | undefined> {
     const { head } = await this.#kept.ports.chats.state(chatId);
     const restart = await this.#untold(head?.told_session);
-    return restart && (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER)).notice;
+    return restart && this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER);
   }
 
   /** The answer is stored: the chat acknowledged the notice. */
@@ -147,6 +147,7 @@ export class RestartNotices {
     upMs: number,
   ): Promise<Pick<RestartNotice, "kind" | "text">> {
     const facts = await this.#facts(chatIds, restart, Number.MAX_SAFE_INTEGER, upMs);
+    if (facts === undefined) return { kind: "fresh_start", text: "" };
     return { kind: noticeKind(facts), text: noticeText(facts, this.#kept.ports.newId) };
   }
 
@@ -190,32 +191,27 @@ export class RestartNotices {
     return shown;
   }
 
-  async #notice(
-    chatId: string,
-    restart: JudgedRestart,
-    before: number,
-  ): Promise<{ readonly notice: RestartNotice; readonly isBorn: boolean }> {
-    const { isRead, ...found } = await this.#facts([chatId], restart, before, this.#kept.uptimeMs);
+  async #notice(chatId: string, restart: JudgedRestart, before: number): Promise<RestartNotice> {
+    const found = await this.#facts([chatId], restart, before, this.#kept.uptimeMs);
+    if (found === undefined) return { kind: "fresh_start", text: "", run: undefined };
     // A chat in which nothing was said has nothing to go on from.
-    const isBorn = isRead && (!found.messages?.length || this.#born.has(chatId));
+    const isBorn = !found.messages?.length || this.#born.has(chatId);
     const facts: NoticeFacts = isBorn ? { ...found, kind: "fresh_start" } : found;
     const text = noticeText(facts, this.#kept.ports.newId);
-    const run = isRead ? restart.totalRuns : undefined;
-    return { notice: { kind: noticeKind(facts), text, run }, isBorn };
+    return { kind: noticeKind(facts), text, run: restart.totalRuns };
   }
 
-  /** What the notice says. A chat that cannot be read gets no notice yet, and no turn fails because of it. */
+  /** What the notice says. `undefined`: a chat cannot be read. It gets no notice yet, and no turn fails because of it. */
   async #facts(
     chatIds: readonly string[],
     restart: JudgedRestart,
     before: number,
     upMs: number,
-  ): Promise<NoticeFacts & { readonly isRead: boolean }> {
+  ): Promise<NoticeFacts | undefined> {
     const { emotions, options, ports } = this.#kept;
     const { chats, clock, logger } = ports;
     const now = readClock(clock);
     const { clean, totalRuns } = restart;
-    const facts = { ...judgedAgain(restart, now, upMs), clean, totalRuns };
     let { timeZone } = options;
     const all: StoredMessage[] = [];
     try {
@@ -228,15 +224,16 @@ export class RestartNotices {
       }
     } catch (error) {
       logger.warn({ chats: chatIds, error: errorName(error) }, "a restart notice was left out");
-      return { ...facts, kind: "fresh_start", isRead: false };
+      return undefined;
     }
     if (chatIds.length > 1) all.sort((a, b) => a.timestamp.localeCompare(b.timestamp));
     const said = all.slice(-messagesQuoted);
     const { person } = this.#kept.life;
     const agoOf = (at: number | undefined) => gapBetween({ at }, now);
     return {
-      ...facts,
-      isRead: true,
+      ...judgedAgain(restart, now, upMs),
+      clean,
+      totalRuns,
       messages: said.map(({ role, content: text }) => {
         return { role: role === "user" ? "USER" : "ASSISTANT", text };
       }),
