@@ -12,7 +12,7 @@ import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { type EmotionState, emotionLimits, evolve } from "./emotion/emotion.ts";
 import { fromSeed, withWounds } from "./emotion/stored-emotions.ts";
 import { commitsOfRun, gapBetween, judgeGap } from "./gap.ts";
-import { type Life, lifeElsewhere, lifeOf } from "./life.ts";
+import { type Life, lifeElsewhere } from "./life.ts";
 import type { CompanionPorts, CompanionSettings } from "./options.ts";
 import { type InterruptedTurn, type RestartReport, restartReport } from "./restart.ts";
 import { recordStart, runsProjection } from "./runs.ts";
@@ -56,13 +56,22 @@ export async function beginRun(
   const { runId, totalRuns, restart: report } = run;
   const now = Math.round(clock.now());
   const emotions = emotionsAtBoot(config, document, report, now);
-  const given = { runId, totalRuns, startedAt: now, emotions, config, report };
-  const { shared, ...life } = lifeOf(document ?? emptyDocument, given);
+  const { person, shared } = document ?? {};
+  const announced = person?.seenAt === undefined ? {} : { [person.name]: person.seenAt };
   return {
-    ...life,
+    ...(document ?? emptyDocument),
+    runId,
+    totalRuns,
+    startedAt: now,
+    emotions,
+    config,
     shared: {
+      writers: {},
+      announced,
+      forgot: {},
       ...shared,
       alive: {}, // no other server lives
+      report,
       wokenAt: emotions.at,
       configuration: undefined,
     },

@@ -39,6 +39,8 @@ const documentVersion = 1;
 
 export const companionLimits = { conversation: 50, text: 10_000, word: 64, name: 256 } as const;
 
+export type SleepState = "awake" | "asleep";
+
 /** The person who was seen last, kept until another one is. */
 export interface PersonSeen {
   readonly name: string;
@@ -184,7 +186,7 @@ export interface CompanionDocument extends Others {
   readonly seed: SeedEmotions | undefined;
   /** The newest 50 messages over all chats, whose logs have all of them. */
   readonly conversation: readonly SaidInChat[];
-  readonly sleep: string;
+  readonly sleep: SleepState;
   readonly person: PersonSeen | undefined;
   /** The newest run of which a model of somebody's own was told, for all chats. */
   readonly told: number | undefined;
@@ -246,7 +248,7 @@ function fromWritten(found: Read<typeof written>): CompanionDocument {
     conversation: found.conversation.map((said, i) => {
       return { ...said, chatId: isWhole ? chats[i] : undefined };
     }),
-    sleep,
+    sleep: sleep === "asleep" ? "asleep" : "awake",
     person: name === undefined || name === "" ? undefined : { name, seenAt },
     told,
     clients,

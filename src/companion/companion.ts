@@ -2,13 +2,13 @@ import { hashOf } from "../core/chat/tombstones.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { beginRun, joinRun } from "./boot.ts";
 import { Clients } from "./clients.ts";
-import { findDocument, type PersonSeen } from "./companion-document.ts";
+import { findDocument, type PersonSeen, type SleepState } from "./companion-document.ts";
 import { suspend } from "./emotion/acts.ts";
 import type { Feeling } from "./emotion/feel.ts";
 import { factsText, readFacts } from "./facts.ts";
 import { forgetLeft } from "./forget-chat.ts";
 import { type BegunLife, KeptLife } from "./kept-life.ts";
-import type { CompanionChange, SleepState } from "./life.ts";
+import type { CompanionChange } from "./life.ts";
 import { hasMoved, type LiveEmotions } from "./live-emotions.ts";
 import { type MoodCourse, moodCourse } from "./mood-course.ts";
 import {
@@ -23,7 +23,8 @@ import { RestartNotices, type ShownNotice } from "./restart-notices.ts";
 import { recordEnd, runsProjection } from "./runs.ts";
 import { Servers } from "./servers.ts";
 
-export type { CompanionChange, SleepState } from "./life.ts";
+export type { SleepState } from "./companion-document.ts";
+export type { CompanionChange } from "./life.ts";
 
 /** How often the feelings are looked at to notify watchers, and for sleep. */
 const lookEveryMs = 1_000;

@@ -10,11 +10,11 @@ import {
   documentKey,
   findDocument,
 } from "./companion-document.ts";
-import { lastInstant } from "./emotion/emotion.ts";
+import { evolve, lastInstant } from "./emotion/emotion.ts";
+import { toSeed } from "./emotion/stored-emotions.ts";
 import {
   type Act,
   type CompanionChange,
-  documentOf,
   type Folded,
   fold,
   foldAgain,
@@ -342,10 +342,16 @@ export class KeptLife {
   }
 
   #document(life: Life, isEnd: boolean): CompanionDocument {
-    const { at: felt } = this.emotions.state;
+    const emotions = evolve(life.emotions, this.emotions.state.at - life.emotions.at);
     const reading = readClock(this.ports.clock);
     return {
-      ...documentOf(life, { reading, felt, upMs: this.uptimeMs }),
+      ...life,
+      heartbeat: reading,
+      uptimeMs: this.uptimeMs,
+      emotions,
+      seed: toSeed(life.config, emotions),
+      saved: reading,
+      isOriginal: false,
       shutdownClean: isEnd,
       shared: this.servers?.signed(life.shared, this.#number, this.#isClosed),
     };

@@ -11,6 +11,7 @@ import {
   newest,
   type PersonSeen,
   type SharedFields,
+  type SleepState,
   withoutChat,
 } from "./companion-document.ts";
 import { applyEvent, overrideMood, personActs, reconfigure, resetLevels } from "./emotion/acts.ts";
@@ -21,11 +22,8 @@ import {
 } from "./emotion/configuration.ts";
 import { type EmotionState, evolve, moods } from "./emotion/emotion.ts";
 import type { Feeling } from "./emotion/feel.ts";
-import { toSeed } from "./emotion/stored-emotions.ts";
 import { feelHeard } from "./emotion/triggers.ts";
 import type { MoodEvent } from "./mood-history.ts";
-
-export type SleepState = "awake" | "asleep";
 
 export type Happening =
   | { readonly kind: "event"; readonly name: string; readonly intensity: number }
@@ -80,29 +78,8 @@ export interface Life extends CompanionDocument {
   /** Right after the last act. */
   readonly emotions: EmotionState;
   readonly config: EmotionConfiguration;
-  readonly sleep: SleepState;
   /** Written only where servers share it. */
   readonly shared: SharedFields;
-}
-
-type Given = Pick<Life, "runId" | "startedAt" | "totalRuns" | "emotions" | "config"> &
-  Pick<SharedFields, "report">;
-
-/** The life that a document tells of. @param given is in place of what the document says. */
-export function lifeOf(document: CompanionDocument, { report, ...given }: Given): Life {
-  const { person, shared } = document;
-  const announced = person?.seenAt === undefined ? {} : { [person.name]: person.seenAt };
-  const alone: SharedFields = {
-    writers: {},
-    alive: {},
-    report,
-    announced,
-    forgot: {},
-    wokenAt: given.emotions.at,
-    configuration: undefined,
-  };
-  const sleep = document.sleep === "asleep" ? "asleep" : "awake";
-  return { ...document, ...given, sleep, shared: { ...(shared ?? alone), report } };
 }
 
 /**
@@ -116,10 +93,10 @@ export function lifeElsewhere(
 ): Life | undefined {
   const { runId, startedAt = 0, totalRuns, shared, emotions = before.emotions } = document;
   if (runId === undefined || totalRuns === undefined || shared === undefined) return undefined;
-  const { configuration, report } = shared;
+  const { configuration } = shared;
   const isKnown = JSON.stringify(configuration) === JSON.stringify(before.shared?.configuration);
   const config = (!isKnown && readWrittenConfiguration(configuration)) || before.config;
-  return lifeOf(document, { runId, startedAt, totalRuns, emotions, config, report });
+  return { ...document, runId, startedAt, totalRuns, emotions, config, shared };
 }
 
 export interface Folded {
@@ -237,21 +214,4 @@ function seen(life: Life, name: string, act: Act): Folded {
 function woken(life: Life): Life {
   const shared = { ...life.shared, wokenAt: life.emotions.at };
   return { ...life, sleep: "awake", shared };
-}
-
-/** The document of a life, as it is to be written now. */
-export function documentOf(
-  life: Life,
-  now: { readonly reading: ClockReading; readonly felt: number; readonly upMs: number },
-): CompanionDocument {
-  const emotions = evolve(life.emotions, now.felt - life.emotions.at);
-  return {
-    ...life,
-    heartbeat: now.reading,
-    uptimeMs: now.upMs,
-    emotions,
-    seed: toSeed(life.config, emotions),
-    saved: now.reading,
-    isOriginal: false,
-  };
 }

@@ -2,9 +2,9 @@ import type { StoredMessage } from "../../core/chat/message.ts";
 import type { BegunTurn, TurnHooks, TurnPart } from "../../core/extension.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import type { Companion } from "../companion.ts";
+import type { SleepState } from "../companion-document.ts";
 import { durationText } from "../durations.ts";
 import type { Feeling } from "../emotion/feel.ts";
-import type { SleepState } from "../life.ts";
 import { label } from "../quoted-lines.ts";
 import type { RestartNotice } from "../restart-notices.ts";
 
