@@ -1,5 +1,4 @@
 import { invalid, ThroughlineError } from "../core/errors.ts";
-import { systemTimers } from "../core/timers.ts";
 import { type ClientRun, type ClientStep, clientLimits } from "./client-runs.ts";
 import { readClock } from "./clock-reading.ts";
 import { type InjectionStream, Injector } from "./conversation/injector.ts";
@@ -158,7 +157,7 @@ export class Clients {
 
   /** Puts what a client is to hear into the stream of a model in this process. @returns what ends it. */
   deliver(client: string, stream: InjectionStream): () => void {
-    const { clock, logger, timers = systemTimers } = this.#kept.ports;
+    const { clock, logger, timers } = this.#kept.ports;
     const injector = new Injector({
       stream,
       clock,

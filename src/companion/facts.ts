@@ -1,16 +1,6 @@
 import { type Logger, thrown } from "../core/logger.ts";
 import { quoted, quotedWithin } from "./quoted-lines.ts";
 
-/** Where facts to remember come from: a file, a vector memory, a service. */
-export interface MemoryProvider {
-  /**
-   * Facts to remember, one a line, the most important first; "" when there are none. Asked for before
-   * every request to a model: 4,000 characters are used at most. What it returns is data, and is
-   * quoted line by line behind the persona.
-   */
-  startupContext(): Promise<string>;
-}
-
 /** Characters of the label and the lines below it. */
 export const factsChars = 4_000;
 

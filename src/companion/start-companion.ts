@@ -41,7 +41,6 @@ export { ReplayBreaker, voiceReplay } from "./conversation/voice-replay.ts";
 export { builtInEmotions } from "./emotion/built-in-emotions.ts";
 export { type EmotionConfiguration, readEmotionConfiguration } from "./emotion/configuration.ts";
 export type { Feeling } from "./emotion/feel.ts";
-export type { MemoryProvider } from "./facts.ts";
 export type { CompanionOptions } from "./options.ts";
 export type { RestartKind, RestartReport } from "./restart.ts";
 
