@@ -157,16 +157,7 @@ export class Clients {
 
   /** Puts what a client is to hear into the stream of a model in this process. @returns what ends it. */
   deliver(client: string, stream: InjectionStream): () => void {
-    const { clock, logger, timers } = this.#kept.ports;
-    const injector = new Injector({
-      stream,
-      clock,
-      logger,
-      timers,
-      injects: () => this.#find(client)?.injects ?? [],
-      heard: (id) => this.heard(client, id),
-      onChange: (listener) => this.#kept.onChange(({ type }) => type === "injects" && listener()),
-    });
+    const injector = new Injector(this.#kept, client, stream);
     return () => injector.close();
   }
 
