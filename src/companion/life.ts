@@ -14,7 +14,8 @@ import {
   type SleepState,
   withoutChat,
 } from "./companion-document.ts";
-import { applyEvent, overrideMood, personActs, reconfigure, resetLevels } from "./emotion/acts.ts";
+import { applyEvent, overrideMood, personActs, resetLevels } from "./emotion/acts.ts";
+import { anchorHere } from "./emotion/anchor.ts";
 import {
   type EmotionConfiguration,
   readWrittenConfiguration,
@@ -143,7 +144,8 @@ export function fold(before: Life, act: Act): Folded {
     case "configured": {
       const { configuration: next } = act;
       const shared = { ...life.shared, configuration: writtenConfiguration(next) };
-      const state = reconfigure(config, emotions);
+      // All that is felt now stays, also wounds that are more than the other one allows.
+      const state = anchorHere(config, emotions);
       return { life: { ...life, emotions: state, config: next, shared }, felt: [] };
     }
     case "seen":

@@ -180,11 +180,3 @@ export function resetLevels(config: EmotionConfiguration, state: EmotionState): 
     levels: eachLevel((emotion) => config.emotions[emotion].baseline),
   });
 }
-
-/**
- * The state that goes on under another configuration: all that is felt now stays, also wounds that are
- * more than the other one allows. Those that come later are limited.
- */
-export function reconfigure(before: EmotionConfiguration, state: EmotionState): EmotionState {
-  return anchorHere(before, state);
-}

@@ -23,8 +23,8 @@ export function addFactsRoutes(router: Router, facts: FactsFile): void {
     const { text = "", version, problem } = facts.read();
     return {
       facts: text,
-      lines: factLines(text).map((line) => {
-        return { ...line, tokens: estimateTokens(Buffer.byteLength(line.text)) };
+      lines: factLines(text).map(({ text, used }) => {
+        return { text, used, tokens: estimateTokens(Buffer.byteLength(text)) };
       }),
       tokens: text.trim() === "" ? 0 : estimateTokens(Buffer.byteLength(factsText(text))),
       version,
