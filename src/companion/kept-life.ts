@@ -116,12 +116,12 @@ export class KeptLife {
     this.#saveAt = clock.monotonic();
     this.#saveEveryMs = isShared ? 0 : options.saveEveryMs;
     this.#beatEveryMs = Math.min(options.heartbeatEveryMs, isShared ? sharedBeatMs : never);
-    this.history = new MoodHistory({ logs: storage.logs("", runsProjection), newId });
+    this.history = new MoodHistory(storage.logs("", runsProjection), newId);
     const act = (happening: Happening) => this.act(happening) ?? [];
     const onSet = () => {
       if (!this.#isClosed) this.#note();
     };
-    this.emotions = new LiveEmotions({ clock, act, onSet }, life.config, life.emotions);
+    this.emotions = new LiveEmotions(clock, life, act, onSet);
     if (isJoined) return;
     const { startedAt: at, emotions: state, shared } = life;
     this.history.note({ at, kind: "up", state, events: [], downAt: shared.report.before?.at });

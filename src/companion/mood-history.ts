@@ -94,9 +94,9 @@ export class MoodHistory {
   /** Given to the log, which may have stored them: they are given again as they are. */
   #given: readonly Waiting[] = [];
 
-  constructor(ports: { readonly logs: LogStore; readonly newId: NewId }) {
-    this.#logs = ports.logs;
-    this.#newId = ports.newId;
+  constructor(logs: LogStore, newId: NewId) {
+    this.#logs = logs;
+    this.#newId = newId;
   }
 
   /** Takes note; stored by the next `flush`. */
