@@ -8,7 +8,7 @@ import { readClock } from "./clock-reading.ts";
 import { gapBetween } from "./gap.ts";
 import type { KeptLife } from "./kept-life.ts";
 import { type JudgedRestart, judgedAgain, type RestartKind, untold } from "./restart.ts";
-import { type NoticeFacts, noticeKind, noticeText } from "./restart-notice-text.ts";
+import { type NoticeFacts, noticeText, ownSilence } from "./restart-notice-text.ts";
 import { restartsIn, runsProjection } from "./runs.ts";
 
 /** What the model reads at the first turn of a chat after a restart. */
@@ -148,7 +148,7 @@ export class RestartNotices {
   ): Promise<Pick<RestartNotice, "kind" | "text">> {
     const facts = await this.#facts(chatIds, restart, Number.MAX_SAFE_INTEGER, upMs);
     if (facts === undefined) return { kind: "fresh_start", text: "" };
-    return { kind: noticeKind(facts), text: noticeText(facts, this.#kept.ports.newId) };
+    return { kind: facts.kind, text: noticeText(facts, this.#kept.ports.newId) };
   }
 
   #acknowledge(chatId: string, { kind, text }: RestartNotice): void {
@@ -198,7 +198,7 @@ export class RestartNotices {
     const isBorn = !found.messages?.length || this.#born.has(chatId);
     const facts: NoticeFacts = isBorn ? { ...found, kind: "fresh_start" } : found;
     const text = noticeText(facts, this.#kept.ports.newId);
-    return { kind: noticeKind(facts), text, run: restart.totalRuns };
+    return { kind: facts.kind, text, run: restart.totalRuns };
   }
 
   /** What the notice says. `undefined`: a chat cannot be read. It gets no notice yet, and no turn fails because of it. */
@@ -230,7 +230,7 @@ export class RestartNotices {
     const said = all.slice(-messagesQuoted);
     const { person } = this.#kept.life;
     const agoOf = (at: number | undefined) => gapBetween({ at }, now);
-    return {
+    return ownSilence({
       ...judgedAgain(restart, now, upMs),
       clean,
       totalRuns,
@@ -242,7 +242,7 @@ export class RestartNotices {
       wounds: emotions.feeling().wounds,
       person: person && { name: person.name, seenAgo: agoOf(person.seenAt) },
       local: timeZone === undefined ? undefined : { at: clock.now(), timeZone },
-    };
+    });
   }
 }
 
