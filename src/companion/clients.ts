@@ -88,9 +88,8 @@ export class Clients {
 
   /** For how long a run was up, or is, in milliseconds. */
   upMs({ startedAt, heartbeat, isEnded }: ClientRun): number {
-    return (
-      gapBetween(startedAt, isEnded ? heartbeat : readClock(this.#kept.ports.clock)).gapMs ?? 0
-    );
+    const until = isEnded ? heartbeat : readClock(this.#kept.ports.clock);
+    return gapBetween(startedAt, until).gapMs ?? 0;
   }
 
   async appended(client: string, chatId: string): Promise<void> {

@@ -92,7 +92,7 @@ export const storedReport = object(
   "left out",
 );
 
-/** What a start knows about the run before: the servers that have the companion tell each other. */
+/** What a start knows about the run before. Servers that share the companion store it for each other. */
 export type RestartReport = Read<typeof storedReport>;
 
 /** Judges a restart. @param clean whether the run before ended in order; `undefined`: there was none. */
@@ -125,7 +125,8 @@ export function judgedAgain(
 
 const noGap: Gap = { gapMs: 0, certainty: "certain" };
 
-export interface RestartFacts {
+export interface RestartFacts
+  extends Pick<RestartReport, "totalRuns" | "interrupted" | "quarantined"> {
   /** What the log of runs tells of the last one; `undefined` when it holds none. */
   readonly previous: { readonly runId?: string; readonly clean: boolean | undefined } | undefined;
   /** The companion document as it was found; `undefined` when there was none. */
@@ -135,9 +136,6 @@ export interface RestartFacts {
     | undefined;
   readonly hasChats: boolean;
   readonly gap: JudgedGap;
-  readonly totalRuns: number;
-  readonly interrupted: readonly InterruptedTurn[];
-  readonly quarantined: number;
 }
 
 /** The report of a boot. What the log of runs cannot tell is asked of the document. */
