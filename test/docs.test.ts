@@ -186,7 +186,7 @@ test("the built-in file of docs/formats/emotions.md, saved as it stands, is the 
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, "emotions.yaml");
   writeFileSync(path, yaml);
-  assert.deepEqual(readEmotionsFile(path), { kind: "read", configuration: builtInEmotions });
+  assert.deepEqual(readEmotionsFile(path), { configuration: builtInEmotions, problems: [] });
 });
 
 test("the prices in docs/formats/home.md are a configuration that can be read", (t) => {

@@ -8,20 +8,13 @@ import type { ClockReading } from "./clock-reading.ts";
 import { type CompanionDocument, emptyDocument, type FoundDocument } from "./companion-document.ts";
 import { resume, startState, suspend } from "./emotion/acts.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
-import { type EmotionConfiguration, emotionLimits } from "./emotion/configuration.ts";
-import { type EmotionState, evolve } from "./emotion/emotion.ts";
+import type { EmotionConfiguration } from "./emotion/configuration.ts";
+import { type EmotionState, emotionLimits, evolve } from "./emotion/emotion.ts";
 import { fromSeed, withWounds } from "./emotion/stored-emotions.ts";
 import { commitsOfRun, gapBetween, judgeGap } from "./gap.ts";
-import { type Life, lifeElsewhere, lifeOf } from "./life.ts";
+import { type Life, lifeElsewhere } from "./life.ts";
 import type { CompanionPorts, CompanionSettings } from "./options.ts";
-import {
-  type InterruptedTurn,
-  type JudgedRestart,
-  type RestartReport,
-  restartKind,
-  restartReport,
-  withRestart,
-} from "./restart.ts";
+import { type InterruptedTurn, type RestartReport, restartReport } from "./restart.ts";
 import { recordStart, runsProjection } from "./runs.ts";
 
 /**
@@ -38,47 +31,47 @@ export async function beginRun(
   const inChats = await leftInChats(chats);
   const logs = storage.logs("", runsProjection);
   const known = { atLeast: document?.totalRuns, pid };
-  const { previous, ...run } = await recordStart(logs, ports, known);
+  const heartbeat = document?.heartbeat;
+  const run = await recordStart(logs, ports, known, ({ startedAt, totalRuns }, previous) => {
+    const { lastSign: record, clean: isEnded = false } = previous ?? {};
+    const left = { heartbeat, record, isEnded };
+    const commits = commitsOfRun(inChats.commits, left, heartbeatEveryMs);
+    // The log of runs may have been repaired as it was read.
+    const found = storage.repairs().flatMap(({ quarantined }) => quarantined ?? []);
+    const setAside = new Set([...found, ...(storage.ownHome?.unconfirmed?.() ?? [])]);
+    return restartReport({
+      previous,
+      document: document ?? (damage.length > 0 ? "unreadable" : undefined),
+      hasChats: inChats.hasChats,
+      gap: judgeGap([heartbeat, record, ...commits], startedAt),
+      totalRuns,
+      interrupted: inChats.interrupted,
+      quarantined: Math.max(setAside.size, damage.length),
+    });
+  });
   for (const problem of damage) {
     logger.warn({ problem }, "the companion's document is damaged and was set aside");
   }
   tellOriginal(document, logger);
-  const heartbeat = document?.heartbeat;
-  const { lastSign: record, clean: isEnded = false } = previous ?? {};
-  const left = { heartbeat, record, isEnded };
-  const commits = commitsOfRun(inChats.commits, left, heartbeatEveryMs);
-  const found = storage.repairs().flatMap(({ quarantined }) => quarantined ?? []);
-  const setAside = new Set([...found, ...(storage.ownHome?.unconfirmed?.() ?? [])]);
-  const report = restartReport({
-    previous,
-    document: document ?? (damage.length > 0 ? "unreadable" : undefined),
-    hasChats: inChats.hasChats,
-    gap: judgeGap([heartbeat, record, ...commits], run.startedAt),
-    totalRuns: run.totalRuns,
-    interrupted: inChats.interrupted,
-    quarantined: Math.max(setAside.size, damage.length),
-  });
-  const missed = missedRestart(document, report);
-  const before = document?.restarts ?? [];
-  const restarts = withRestart(missed ? withRestart(before, missed) : before, report);
+  const { runId, totalRuns, restart: report } = run;
   const now = Math.round(clock.now());
   const emotions = emotionsAtBoot(config, document, report, now);
-  const { runId, totalRuns } = run;
-  const { shared, ...life } = lifeOf(document ?? emptyDocument, {
+  const { person, shared } = document ?? {};
+  const announced = person?.seenAt === undefined ? {} : { [person.name]: person.seenAt };
+  return {
+    ...(document ?? emptyDocument),
     runId,
     totalRuns,
     startedAt: now,
     emotions,
     config,
-  });
-  const { previousRunId, interrupted, quarantined } = report;
-  return {
-    ...life,
-    restarts,
     shared: {
+      writers: {},
+      announced,
+      forgot: {},
       ...shared,
       alive: {}, // no other server lives
-      report: { previousRunId, interrupted, quarantined },
+      report,
       wokenAt: emotions.at,
       configuration: undefined,
     },
@@ -104,10 +97,6 @@ export function joinRun(
   return { ...life, emotions: evolve(life.emotions, gapMs) };
 }
 
-export function reportOf({ restarts, shared }: Life): RestartReport {
-  return { ...(restarts.at(-1) as JudgedRestart), ...shared.report };
-}
-
 /** What a run reads as the original's it saves as its own: this is reported once. */
 function tellOriginal(document: CompanionDocument | undefined, logger: Logger): void {
   const messages = document?.isOriginal ? document.conversation.length : 0;
@@ -117,22 +106,6 @@ function tellOriginal(document: CompanionDocument | undefined, logger: Logger): 
     { messages },
     `an original's session.json was taken over; what was said is in no chat without: ${command}`,
   );
-}
-
-/**
- * The restart before this one, if runs were killed before they stored anything. A chat that did not
- * get its notice must read of the whole time away, not only of the time since the last kill.
- */
-function missedRestart(
-  document: CompanionDocument | undefined,
-  report: RestartReport,
-): JudgedRestart | undefined {
-  if (document?.totalRuns === undefined || document.heartbeat === undefined) return undefined;
-  const totalRuns = report.totalRuns - 1;
-  if (document.totalRuns >= totalRuns) return undefined;
-  const { shutdownClean: clean } = document;
-  const gap = judgeGap([document.heartbeat], report.judgedAt);
-  return { ...gap, clean, totalRuns, kind: restartKind({ ...gap, clean }) };
 }
 
 /** How many chats, those in which a person acted last, have their newest commits looked at. */

@@ -4,7 +4,7 @@ import { isoTime } from "../core/clock.ts";
 import { flag, list, object, optional, type Read, text } from "../core/shape.ts";
 import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { judgeGap } from "./gap.ts";
-import { joined, judgedRestart, restartReport } from "./restart.ts";
+import { joined, judgedRestart, judgeRestart } from "./restart.ts";
 import { runIdOf } from "./runs.ts";
 
 export const clientLimits = {
@@ -94,31 +94,19 @@ export function stepped(
 
 /** A run that begins. What a crash left unheard is still to hear. */
 function begun({ client, id, reading }: Step, before?: ClientRun): ClientRun {
-  const {
-    interrupted: _,
-    quarantined: __,
-    previousRunId,
-    ...how
-  } = restartReport({
-    previous: before && { runId: before.runId, clean: before.isEnded },
-    document: undefined,
-    hasChats: false,
-    gap: judgeGap([before?.heartbeat], reading),
-    totalRuns: (before?.restart.totalRuns ?? 0) + 1,
-    interrupted: [],
-    quarantined: 0,
-  });
+  const gap = judgeGap([before?.heartbeat], reading);
+  const restart = judgeRestart(before?.isEnded, gap, (before?.restart.totalRuns ?? 0) + 1);
   const { pending, chats = [], chatsBefore = [], injects = [] } = before ?? {};
   const isUntold = pending !== undefined && pending.kind !== "fresh_start";
   return {
     client,
     runId: runIdOf(id),
-    previousRunId,
+    previousRunId: before?.runId,
     startedAt: reading,
     heartbeat: reading,
     isEnded: false,
-    restart: how,
-    pending: isUntold ? joined(pending, how) : how,
+    restart,
+    pending: isUntold ? joined(pending, restart) : restart,
     chats: [],
     chatsBefore: chats.length > 0 ? chats : chatsBefore,
     injects,

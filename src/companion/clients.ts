@@ -1,22 +1,11 @@
 import { invalid, ThroughlineError } from "../core/errors.ts";
-import { systemTimers } from "../core/timers.ts";
 import { type ClientRun, type ClientStep, clientLimits } from "./client-runs.ts";
 import { readClock } from "./clock-reading.ts";
 import { type InjectionStream, Injector } from "./conversation/injector.ts";
 import { gapBetween } from "./gap.ts";
-import type { CompanionChange, Happening, Life } from "./life.ts";
-import type { CompanionPorts } from "./options.ts";
-import type { RestartKind, RestartReport } from "./restart.ts";
+import type { KeptLife } from "./kept-life.ts";
+import type { RestartKind } from "./restart.ts";
 import type { RestartNotices } from "./restart-notices.ts";
-
-interface Host {
-  readonly notices: RestartNotices;
-  readonly report: RestartReport;
-  readonly uptimeMs: number;
-  facts(): Promise<string>;
-  readOn(): Promise<void>;
-  onChange(listener: (change: CompanionChange) => void): () => void;
-}
 
 /** The most chats that are named. */
 const maxNamed = 1_000;
@@ -35,22 +24,14 @@ export interface RestartText {
  * until its client ends it or begins another one; it survives this process.
  */
 export class Clients {
-  readonly #ports: CompanionPorts;
-  readonly #host: Host;
-  readonly #life: () => Life;
-  readonly #does: (happening: Happening) => Promise<void>;
+  readonly #kept: KeptLife;
+  readonly #notices: RestartNotices;
+  readonly #facts: () => Promise<string>;
 
-  /** @param does resolves once it is stored. */
-  constructor(
-    ports: CompanionPorts,
-    host: Host,
-    life: () => Life,
-    does: (happening: Happening) => Promise<void>,
-  ) {
-    this.#ports = ports;
-    this.#host = host;
-    this.#life = life;
-    this.#does = does;
+  constructor(kept: KeptLife, notices: RestartNotices, facts: () => Promise<string>) {
+    this.#kept = kept;
+    this.#notices = notices;
+    this.#facts = facts;
   }
 
   /** Begins a run. One of this name that is open has crashed. */
@@ -58,7 +39,7 @@ export class Clients {
     const { name, clients: most } = clientLimits;
     const isName = typeof client === "string" && client !== "" && client.length <= name;
     if (!isName) throw invalid(`the name of a client has 1 to ${name} characters`);
-    const { clients } = this.#life();
+    const { clients } = this.#kept.life;
     const isFull = clients.length >= most && this.#find(client) === undefined;
     if (isFull) throw conflict(`there are ${most} clients already. Use the name of one of them`);
     return this.#step(client, "began");
@@ -92,22 +73,23 @@ export class Clients {
   }
 
   #find(client: string): ClientRun | undefined {
-    return this.#life().clients.find((run) => run.client === client);
+    return this.#kept.life.clients.find((run) => run.client === client);
   }
 
   /** The same. Where no run is known to be open, one may have begun at another server: that is read first. */
   async #newest(client: string, which: "open" | "get" = "get"): Promise<ClientRun> {
-    if (this.#find(client)?.isEnded !== false) await this.#host.readOn();
+    if (this.#find(client)?.isEnded !== false) await this.#kept.readOn();
     return this[which](client);
   }
 
   get allOpen(): readonly ClientRun[] {
-    return this.#life().clients.filter(({ isEnded }) => !isEnded);
+    return this.#kept.life.clients.filter(({ isEnded }) => !isEnded);
   }
 
   /** For how long a run was up, or is, in milliseconds. */
   upMs({ startedAt, heartbeat, isEnded }: ClientRun): number {
-    return gapBetween(startedAt, isEnded ? heartbeat : readClock(this.#ports.clock)).gapMs ?? 0;
+    const until = isEnded ? heartbeat : readClock(this.#kept.ports.clock);
+    return gapBetween(startedAt, until).gapMs ?? 0;
   }
 
   async appended(client: string, chatId: string): Promise<void> {
@@ -117,14 +99,13 @@ export class Clients {
 
   /** What the model of a client, or without one of this run, is to hear of the restart, until `delivered`. */
   async restartText(client?: string): Promise<RestartText> {
-    const { notices, report, uptimeMs } = this.#host;
     const run = client === undefined ? undefined : await this.#newest(client);
-    const restart = run === undefined ? notices.pendingOfRun : run.pending;
-    const { kind: began } = run?.restart ?? report;
+    const restart = run === undefined ? await this.#notices.pendingOfRun() : run.pending;
+    const { kind: began } = run?.restart ?? this.#kept.life.shared.report;
     if (restart === undefined) return { kind: began, status: "delivered", text: "" };
-    const upMs = run === undefined ? uptimeMs : this.upMs(run);
-    const { kind, text } = await notices.textOf(restart, await this.#chatsOf(run), upMs);
-    const parts = [await this.#host.facts(), text].filter((part) => part !== "");
+    const upMs = run === undefined ? this.#kept.uptimeMs : this.upMs(run);
+    const { kind, text } = await this.#notices.textOf(restart, await this.#chatsOf(run), upMs);
+    const parts = [await this.#facts(), text].filter((part) => part !== "");
     return { kind, status: "pending", text: parts.join("\n\n") };
   }
 
@@ -137,12 +118,12 @@ export class Clients {
   async delivered(client?: string): Promise<readonly string[]> {
     if (client === undefined) {
       const chats = await this.#chatsOf(undefined, maxNamed);
-      await this.#does({ kind: "told", run: this.#life().totalRuns });
+      await this.#kept.save({ kind: "told", run: this.#kept.life.totalRuns });
       return chats;
     }
     // Also those that did not fit into the text.
     const chats = await this.#chatsOf(await this.#newest(client));
-    await this.#host.notices.passedOn(chats);
+    await this.#notices.passedOn(chats);
     await this.#step(client, "delivered");
     return chats;
   }
@@ -159,7 +140,10 @@ export class Clients {
     }
     if (injects.length >= clientLimits.injects) {
       const fields = { client, id: injects[0]?.id };
-      this.#ports.logger.warn(fields, "too many texts wait for a client: the oldest was dropped");
+      this.#kept.ports.logger.warn(
+        fields,
+        "too many texts wait for a client: the oldest was dropped",
+      );
     }
     return this.#step(client, "inject", text);
   }
@@ -172,21 +156,12 @@ export class Clients {
 
   /** Puts what a client is to hear into the stream of a model in this process. @returns what ends it. */
   deliver(client: string, stream: InjectionStream): () => void {
-    const { clock, logger, timers = systemTimers } = this.#ports;
-    const injector = new Injector({
-      stream,
-      clock,
-      logger,
-      timers,
-      injects: () => this.#find(client)?.injects ?? [],
-      heard: (id) => this.heard(client, id),
-      onChange: (listener) => this.#host.onChange(({ type }) => type === "injects" && listener()),
-    });
+    const injector = new Injector(this.#kept, client, stream);
     return () => injector.close();
   }
 
   async #step(client: string, does: ClientStep, text?: string): Promise<ClientRun> {
-    await this.#does({ kind: "client", client, does, text });
+    await this.#kept.save({ kind: "client", client, does, text });
     return this.get(client);
   }
 
@@ -195,7 +170,7 @@ export class Clients {
     limit: number = clientLimits.chats,
   ): Promise<readonly string[]> {
     if (run !== undefined) return [...new Set([...run.chatsBefore, ...run.chats])];
-    const { chats } = await this.#ports.chats.list({ limit });
+    const { chats } = await this.#kept.ports.chats.list({ limit });
     return chats.map(({ chat_id: chatId }) => chatId);
   }
 }

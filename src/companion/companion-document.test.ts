@@ -76,7 +76,6 @@ test("the original's file is read whole", () => {
       { role: "ASSISTANT", text: "Oh, space is incredible!", at: 1708299802000, chatId: undefined },
     ],
     person: { name: "Ori", seenAt: 1708299700000 },
-    restarts: [],
     told: undefined,
     clients: [],
     emotions: undefined,
@@ -132,6 +131,7 @@ const writtenShared = {
   writers: { "process-1": 7 },
   alive: { "process-1": 1_708_300_000_000 },
   report: {
+    ...writtenRestart,
     previous_run_id: "00c0ffee",
     interrupted: [{ chat: "local:me", message: "m1" }],
     quarantined: 1,
@@ -145,6 +145,7 @@ const shared: CompanionDocument["shared"] = {
   writers: { "process-1": 7 },
   alive: { "process-1": 1_708_300_000_000 },
   report: {
+    ...restart,
     previousRunId: "00c0ffee",
     interrupted: [{ chatId: "local:me", messageId: "m1" }],
     quarantined: 1,
@@ -169,7 +170,6 @@ const parts: CompanionDocument = {
   }),
   sleep: "asleep",
   person: { name: "Ori", seenAt: 1708299700000 },
-  restarts: [],
   told: 43,
   clients: [client("robot"), client("lamp")],
   emotions: state,
@@ -195,7 +195,7 @@ test("a document is written in the original's fields, instants in seconds with m
     last_person_seen: "Ori",
     last_person_seen_time: 1708299700,
     throughline: {
-      deliveries: { restarts: [], told: { "": 43 } },
+      told: 43,
       clients: [writtenClient("robot"), writtenClient("lamp")],
       conversation_chats: ["local:me", null],
       emotions: JSON.parse(JSON.stringify(state)),

@@ -29,7 +29,7 @@ import { type ClockReading, clockReading, reading } from "./clock-reading.ts";
 import type { EmotionState } from "./emotion/emotion.ts";
 import { type SeedEmotions, seedEmotions, storedState } from "./emotion/stored-emotions.ts";
 import { gapBetween } from "./gap.ts";
-import { type InterruptedTurn, type JudgedRestart, storedDeliveries } from "./restart.ts";
+import { storedReport } from "./restart.ts";
 import { isRunId } from "./runs.ts";
 
 /** The key of the document in its collection: `session/session.json`. */
@@ -38,6 +38,8 @@ export const documentKey = "session";
 const documentVersion = 1;
 
 export const companionLimits = { conversation: 50, text: 10_000, word: 64, name: 256 } as const;
+
+export type SleepState = "awake" | "asleep";
 
 /** The person who was seen last, kept until another one is. */
 export interface PersonSeen {
@@ -91,17 +93,7 @@ const shared = object(
     writers: record(count),
     /** When each server that has not left wrote last, by process, on its own clock. */
     alive: record(instant),
-    /** What the report of the restart says beside how it was judged. */
-    report: object(
-      {
-        previousRunId: ["previous_run_id", optional(text(companionLimits.word))],
-        interrupted: list(
-          object<InterruptedTurn>({ chatId: ["chat", text()], messageId: ["message", text()] }),
-        ),
-        quarantined: count,
-      },
-      "left out",
-    ),
+    report: storedReport,
     /** When each face was announced last, by name, the oldest first. */
     announced: record(instant),
     /** When each chat was forgotten, by the hash of its id, the oldest first. */
@@ -152,7 +144,7 @@ const ownKeys = 1_000;
 /** What the original has no field for. */
 const ownFields = openObject(
   {
-    deliveries: optional(storedDeliveries),
+    told: optional(count),
     clients: storedClients,
     /** The server's run, where the seed's fields tell of the only client's. */
     server: optional(writtenRun),
@@ -194,10 +186,8 @@ export interface CompanionDocument extends Others {
   readonly seed: SeedEmotions | undefined;
   /** The newest 50 messages over all chats, whose logs have all of them. */
   readonly conversation: readonly SaidInChat[];
-  readonly sleep: string;
+  readonly sleep: SleepState;
   readonly person: PersonSeen | undefined;
-  /** The newest restarts, the oldest first; the last is that of the current run. */
-  readonly restarts: readonly JudgedRestart[];
   /** The newest run of which a model of somebody's own was told, for all chats. */
   readonly told: number | undefined;
   readonly clients: readonly ClientRun[];
@@ -240,7 +230,7 @@ export function readCompanionDocument(value: unknown): ReadDocument {
 
 function fromWritten(found: Read<typeof written>): CompanionDocument {
   const { person: name, seenAt, own = ownFields.read({}, new Place()), seed, sleep } = found;
-  const { deliveries, conversationChats: chats, clients, emotions, saved, shared } = own;
+  const { told, conversationChats: chats, clients, emotions, saved, shared } = own;
   // If another writer has replaced the fields of the client since, they tell of the run that counts.
   const isOurs = found.heartbeat === clientRun(clients)?.heartbeat;
   const run = (isOurs && own.server) || found;
@@ -258,10 +248,9 @@ function fromWritten(found: Read<typeof written>): CompanionDocument {
     conversation: found.conversation.map((said, i) => {
       return { ...said, chatId: isWhole ? chats[i] : undefined };
     }),
-    sleep,
+    sleep: sleep === "asleep" ? "asleep" : "awake",
     person: name === undefined || name === "" ? undefined : { name, seenAt },
-    restarts: deliveries?.restarts ?? [],
-    told: deliveries?.told.all,
+    told,
     clients,
     emotions,
     saved,
@@ -329,7 +318,7 @@ export async function findDocument(documents: DocumentStore): Promise<FoundDocum
 /** The value to store: of the conversation, the newest 50. */
 export function companionDocument(document: CompanionDocument): JsonObject {
   const { person, clients, emotions, saved, shared, isOriginal, seed, sleep, others } = document;
-  const { shutdownClean, startedAt, runId, totalRuns, restarts, told, ownOthers } = document;
+  const { shutdownClean, startedAt, runId, totalRuns, told, ownOthers } = document;
   const { at, bootId, uptimeMs: upMs } = document.heartbeat ?? {};
   const clocks = reading(at, bootId, upMs);
   const conversation = document.conversation.slice(-companionLimits.conversation);
@@ -337,7 +326,7 @@ export function companionDocument(document: CompanionDocument): JsonObject {
   const server = { heartbeat: clocks.at, shutdownClean, startedAt, runId, uptimeMs, totalRuns };
   const client = clientRun(clients);
   const own: Read<typeof ownFields> = {
-    deliveries: { restarts, told: { all: told } },
+    told,
     clients,
     conversationChats: conversation.map(({ chatId }) => chatId),
     emotions,

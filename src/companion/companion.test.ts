@@ -347,7 +347,7 @@ test("watchers get feelings, persons, sleep and acknowledged notices, until they
   await machine.tick(companion);
   companion.personSeen("Ada");
   companion.sleep("asleep");
-  companion.acknowledged({ chatId: "a", kind: "short_break", status: "delivered", text: "x" });
+  companion.notices.show({ chatId: "a", kind: "short_break", status: "delivered", text: "x" });
   assert.deepEqual(heard, [
     "emotions happy",
     "emotions sad",
@@ -389,7 +389,7 @@ test("a watcher that throws breaks neither the loop nor what others hear, and is
   await machine.tick(companion);
   companion.personSeen("Ada");
   companion.sleep("asleep");
-  companion.acknowledged({ chatId: "a", kind: "short_break", status: "delivered", text: "x" });
+  companion.notices.show({ chatId: "a", kind: "short_break", status: "delivered", text: "x" });
   assert.deepEqual(heard, ["emotions", "person", "sleep", "acknowledged"]);
   assert.equal(machine.storage.writes.length, 1);
   assert.equal(machine.logged.length, 4);

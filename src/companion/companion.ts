@@ -1,33 +1,16 @@
 import { hashOf } from "../core/chat/tombstones.ts";
-import type { Clock } from "../core/clock.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";
-import { thrown } from "../core/logger.ts";
-import { own } from "../core/shape.ts";
-import { beginRun, joinRun, reportOf } from "./boot.ts";
+import { beginRun, joinRun } from "./boot.ts";
 import { Clients } from "./clients.ts";
-import { readClock } from "./clock-reading.ts";
-import { type CompanionDocument, findDocument, type PersonSeen } from "./companion-document.ts";
-import { DocumentWriter, type PendingAct } from "./document-writer.ts";
+import { findDocument, type PersonSeen, type SleepState } from "./companion-document.ts";
 import { suspend } from "./emotion/acts.ts";
-import { lastInstant } from "./emotion/emotion.ts";
 import type { Feeling } from "./emotion/feel.ts";
 import { factsText, readFacts } from "./facts.ts";
 import { forgetLeft } from "./forget-chat.ts";
-import {
-  type Act,
-  type CompanionChange,
-  documentOf,
-  type Folded,
-  fold,
-  foldAgain,
-  type Happening,
-  type Life,
-  lifeElsewhere,
-  type SleepState,
-} from "./life.ts";
-import { hasMoved, LiveEmotions } from "./live-emotions.ts";
+import { type BegunLife, KeptLife } from "./kept-life.ts";
+import type { CompanionChange } from "./life.ts";
+import { hasMoved, type LiveEmotions } from "./live-emotions.ts";
 import { type MoodCourse, moodCourse } from "./mood-course.ts";
-import { type MoodEvent, MoodHistory } from "./mood-history.ts";
 import {
   type CompanionOptions,
   type CompanionPorts,
@@ -40,7 +23,8 @@ import { RestartNotices, type ShownNotice } from "./restart-notices.ts";
 import { recordEnd, runsProjection } from "./runs.ts";
 import { Servers } from "./servers.ts";
 
-export type { CompanionChange, SleepState } from "./life.ts";
+export type { SleepState } from "./companion-document.ts";
+export type { CompanionChange } from "./life.ts";
 
 /** How often the feelings are looked at to notify watchers, and for sleep. */
 const lookEveryMs = 1_000;
@@ -50,9 +34,8 @@ const boredEnoughToSleep = 0.8;
  * One run of a companion, from boot to exit: it knows how the last one ended, how it feels and whom it
  * saw, and keeps all of that through whatever happens to the process.
  *
- * All that it is lies in one value, its life, which is its document. What happens is an act, which makes another
- * life of it (`fold`), and is written by the `DocumentWriter`. Where several servers have the companion, it is one
- * run for them all: each writes the document on top of what the others wrote.
+ * All that it is lies in one value, its life, which is its document (`KeptLife`). Where several servers have the
+ * companion, it is one run for them all: each writes the document on top of what the others wrote.
  */
 export class Companion implements AsyncDisposable {
   readonly emotions: LiveEmotions;
@@ -60,20 +43,12 @@ export class Companion implements AsyncDisposable {
   readonly notices: RestartNotices;
   /** The runs of programs that are not this one, such as a robot's. */
   readonly clients: Clients;
-  readonly #ports: CompanionPorts;
-  readonly #clock: Clock;
-  readonly #options: CompanionSettings;
-  readonly #servers: Servers | undefined;
-  readonly #writer: DocumentWriter;
-  readonly #history: MoodHistory;
-  readonly #listeners = new Set<(change: CompanionChange) => void>();
-  /** As its acts made it. */
-  #life: Life;
-  /** When the run began, by a clock that cannot be set. */
-  #upSince: number;
+  readonly #kept: KeptLife;
   #lookAt: number;
   #published: Feeling | undefined;
   #boredSince: number | undefined;
+  /** When it was woken last, at the last look. */
+  #wokenAt: number;
   #closing: Promise<void> | undefined;
 
   /**
@@ -89,7 +64,7 @@ export class Companion implements AsyncDisposable {
     if (!ports.storage.cluster.isShared) {
       const found = await findDocument(ports.storage.documents("session"));
       const life = await beginRun(ports, settings, found);
-      return new Companion(ports, settings, life, { revision: found.revision });
+      return new Companion(ports, settings, { life, revision: found.revision });
     }
     const servers = new Servers(ports);
     try {
@@ -114,84 +89,54 @@ export class Companion implements AsyncDisposable {
       const says = "another server has the companion, and what it stored cannot be read";
       throw new ThroughlineError(says, { code: "THROUGHLINE_UNAVAILABLE" });
     }
-    const companion = new Companion(ports, settings, life, { revision, isJoined, servers });
+    const companion = new Companion(ports, settings, { life, revision, isJoined, servers });
     // Before another server may start: it joins this run.
-    if (!isJoined) await companion.#writer.save();
+    if (!isJoined) await companion.save();
     servers.begin({
-      changed: () => companion.#writer.changedElsewhere(),
-      told: (notice) => companion.#show(notice as unknown as ShownNotice),
+      changed: () => companion.#kept.changedElsewhere(),
+      told: (notice) => companion.notices.show(notice as unknown as ShownNotice),
     });
     return companion;
   }
 
-  private constructor(
-    ports: CompanionPorts,
-    options: CompanionSettings,
-    life: Life,
-    from: { revision: number; isJoined?: boolean; servers?: Servers },
-  ) {
-    const { revision, isJoined = false, servers } = from;
-    const { clock, newId, storage } = ports;
-    this.#ports = ports;
-    this.#clock = clock;
-    this.#options = options;
-    this.#servers = servers;
-    this.#life = life;
-    this.#upSince = this.#monotonicAt(life.startedAt);
+  private constructor(ports: CompanionPorts, options: CompanionSettings, begun: BegunLife) {
+    const { clock } = ports;
     this.#lookAt = clock.monotonic();
-    this.#history = new MoodHistory({ logs: storage.logs("", runsProjection), newId });
-    const act = (happening: Happening) => this.#act(happening).felt ?? [];
-    const onSet = () => {
-      if (this.#closing === undefined) this.#note();
-    };
-    this.emotions = new LiveEmotions({ clock, act, onSet }, life.config, life.emotions);
-    if (!isJoined) {
-      const { startedAt: at, emotions: state } = life;
-      this.#history.note({ at, kind: "up", state, events: [], downAt: this.report.before?.at });
-    }
-    const lifeNow = () => this.#life;
-    this.notices = new RestartNotices(ports, this, lifeNow, options);
-    const host = {
-      document: this.#document.bind(this),
-      happened: (done: Act) => this.#become(foldAgain(this.#life, done).life),
-      stored: this.#stored.bind(this),
-      follow: this.#follow.bind(this),
-    };
-    this.#writer = new DocumentWriter(ports, options, host, { revision, life });
-    this.clients = new Clients(ports, this, lifeNow, this.#save.bind(this));
-  }
-
-  /** An instant of the wall clock by the clock that cannot be set; never one to come. */
-  #monotonicAt(at: number): number {
-    return this.#clock.monotonic() - Math.max(0, this.#clock.now() - at);
+    this.#wokenAt = begun.life.shared.wokenAt;
+    this.#kept = new KeptLife(ports, options, begun, () => {
+      this.#lookAt = clock.monotonic();
+    });
+    this.emotions = this.#kept.emotions;
+    this.notices = new RestartNotices(this.#kept);
+    this.clients = new Clients(this.#kept, this.notices, () => this.facts());
   }
 
   /** How it came up: the same at every server. */
   get report(): RestartReport {
-    return reportOf(this.#life);
+    return this.#kept.life.shared.report;
   }
 
   /** Of the run that the report is of. */
   get runId(): string {
-    return this.#life.runId;
+    return this.#kept.life.runId;
   }
 
   /** When that was: milliseconds since 1970. */
   get startedAt(): number {
-    return this.#life.startedAt;
+    return this.#kept.life.startedAt;
   }
 
   get uptimeMs(): number {
-    return this.#clock.monotonic() - this.#upSince;
+    return this.#kept.uptimeMs;
   }
 
   /** Who was seen last: kept until somebody else is. */
   get person(): PersonSeen | undefined {
-    return this.#life.person;
+    return this.#kept.life.person;
   }
 
   get sleepState(): SleepState {
-    return this.#life.sleep;
+    return this.#kept.life.sleep;
   }
 
   /**
@@ -200,9 +145,9 @@ export class Companion implements AsyncDisposable {
    */
   tick(): void {
     if (this.#closing !== undefined) return;
-    const now = this.#clock.monotonic();
+    const now = this.#kept.ports.clock.monotonic();
     if (now >= this.#lookAt) this.#look(now);
-    if (now >= this.#writer.nextAt) void this.#writer.pass(now);
+    this.#kept.pass(now);
   }
 
   /** Tells watchers of feelings that moved enough, and falls asleep of boredom. */
@@ -212,30 +157,21 @@ export class Companion implements AsyncDisposable {
     const { publishThreshold } = this.emotions.configuration.settings;
     if (this.#published === undefined || hasMoved(this.#published, feeling, publishThreshold)) {
       this.#published = feeling;
-      this.#publish({ type: "emotions", feeling });
+      this.#kept.publish({ type: "emotions", feeling });
     }
     const isBored = feeling.boredom >= boredEnoughToSleep;
-    this.#boredSince = isBored ? (this.#boredSince ?? now) : undefined;
-    const { sleepAfterBoredMs } = this.#options;
+    const { wokenAt } = this.#kept.life.shared;
+    const since = wokenAt === this.#wokenAt ? this.#boredSince : undefined;
+    this.#wokenAt = wokenAt;
+    this.#boredSince = isBored ? (since ?? now) : undefined;
+    const { sleepAfterBoredMs } = this.#kept.options;
     const isTired = this.#boredSince !== undefined && now - this.#boredSince >= sleepAfterBoredMs;
     if (sleepAfterBoredMs > 0 && isTired && this.sleepState === "awake") this.sleep("asleep");
   }
 
   /** Calls back at every change. @returns a function that ends it. */
   onChange(listener: (change: CompanionChange) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  #publish(change: CompanionChange): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(change);
-      } catch (error) {
-        // Neither the loop nor a turn is to end with a watcher.
-        this.#ports.logger.error({ change: change.type, ...thrown(error) }, "a watcher failed");
-      }
-    }
+    return this.#kept.onChange(listener);
   }
 
   /**
@@ -248,18 +184,18 @@ export class Companion implements AsyncDisposable {
   personSeen(name: string): PersonSeen {
     const clean = typeof name === "string" && name.length <= 256 ? cleanName(name) : undefined;
     if (clean === undefined) throw invalid("a person's name is text of 1 to 256 characters");
-    this.#act({ kind: "seen", name: clean });
-    return this.person ?? { name: clean, seenAt: this.#clock.now() };
+    this.#kept.act({ kind: "seen", name: clean });
+    return this.person as PersonSeen;
   }
 
   /** A person said this in a chat: it moves the emotions, and wakes. */
   personSaid(chatId: string, text: string): void {
-    this.#act({ kind: "said", chat: chatId, text });
+    this.#kept.act({ kind: "said", chat: chatId, text });
     this.emotions.personSaid(text);
   }
 
   replied(chatId: string, text: string): void {
-    this.#act({ kind: "replied", chat: chatId, text });
+    this.#kept.act({ kind: "replied", chat: chatId, text });
     this.emotions.eventIfKnown("conversation_reply");
   }
 
@@ -268,7 +204,7 @@ export class Companion implements AsyncDisposable {
     if (state !== "awake" && state !== "asleep") {
       throw invalid("the sleep states are: awake, asleep");
     }
-    this.#act({ kind: "sleep", state });
+    this.#kept.act({ kind: "sleep", state });
   }
 
   /**
@@ -278,18 +214,8 @@ export class Companion implements AsyncDisposable {
    * @returns "" when there is nothing to remember, or the memory cannot be read.
    */
   async facts(): Promise<string> {
-    return factsText(await readFacts(this.#options.memory, this.#ports.logger));
-  }
-
-  /** For `RestartNotices`: a chat got one. */
-  acknowledged(notice: ShownNotice): void {
-    this.#servers?.publish("told", { notice: { ...notice } });
-    this.#show(notice);
-  }
-
-  #show(notice: ShownNotice): void {
-    this.notices.show(notice);
-    this.#publish({ type: "acknowledged", chatId: notice.chatId });
+    const { options, ports } = this.#kept;
+    return factsText(await readFacts(options.memory, ports.logger));
   }
 
   /**
@@ -299,7 +225,7 @@ export class Companion implements AsyncDisposable {
    */
   async moodCourse(span: { from: number; to: number; points: number }): Promise<MoodCourse> {
     const { configuration } = this.emotions;
-    return moodCourse(configuration, await this.#history.between(configuration, span), span);
+    return moodCourse(configuration, await this.#kept.history.between(configuration, span), span);
   }
 
   /**
@@ -308,19 +234,11 @@ export class Companion implements AsyncDisposable {
    * @throws ThroughlineError the codes of `DocumentStore.write`; `THROUGHLINE_CLOSED`.
    */
   save(): Promise<void> {
-    return this.#save();
-  }
-
-  /** The same with something that has not happened if it cannot be stored. */
-  async #save(happening?: Happening): Promise<void> {
-    if (this.#closing !== undefined) {
-      throw new ThroughlineError("this run has ended", { code: "THROUGHLINE_CLOSED" });
-    }
-    await this.#writer.save(happening && this.#newAct(happening));
+    return this.#kept.save();
   }
 
   readOn(): Promise<void> {
-    return this.#writer.readOn();
+    return this.#kept.readOn();
   }
 
   /**
@@ -331,16 +249,16 @@ export class Companion implements AsyncDisposable {
    */
   async forget(chatId: string): Promise<number> {
     this.notices.forget(chatId);
-    if (this.#servers !== undefined && this.#closing === undefined) await this.readOn();
+    if (this.#kept.servers !== undefined && this.#closing === undefined) await this.readOn();
     if (this.#closing !== undefined) {
       await this.#closing.catch(() => undefined); // the caller of close() hears of it
-      return forgetLeft(this.#ports, chatId);
+      return forgetLeft(this.#kept.ports, chatId);
     }
-    const before = this.#life.conversation.length;
-    this.#act({ kind: "forgot", hash: hashOf(chatId) });
-    const count = before - this.#life.conversation.length;
+    const before = this.#kept.life.conversation.length;
+    this.#kept.act({ kind: "forgot", hash: hashOf(chatId) });
+    const count = before - this.#kept.life.conversation.length;
     // What was said long ago may have left this process and not the disk.
-    await this.#writer.saveAlone();
+    await this.#kept.saveAlone();
     return count;
   }
 
@@ -358,8 +276,9 @@ export class Companion implements AsyncDisposable {
   }
 
   async #close(reason: string): Promise<void> {
-    const servers = this.#servers;
-    this.#writer.close();
+    const kept = this.#kept;
+    const { servers } = kept;
+    kept.close();
     if (servers === undefined) return this.#end(reason);
     try {
       await servers.alone(async () => {
@@ -369,7 +288,7 @@ export class Companion implements AsyncDisposable {
         // Another server may have begun a run that this one did not hear of.
         await this.readOn();
         if (isLast && this.runId === runId) await this.#end(reason);
-        else await this.#writer.save();
+        else await kept.saveLast(false);
       });
     } finally {
       servers.leave();
@@ -377,99 +296,14 @@ export class Companion implements AsyncDisposable {
   }
 
   async #end(reason: string): Promise<void> {
+    const { history, life, ports } = this.#kept;
+    const { clock, storage } = ports;
     const state = suspend(this.emotions.configuration, this.emotions.state);
-    this.#history.note({ at: this.#clock.now(), kind: "down", state, events: [] });
+    history.note({ at: clock.now(), kind: "down", state, events: [] });
     try {
-      await this.#writer.save(undefined, true);
+      await this.#kept.saveLast(true);
     } finally {
-      const logs = this.#ports.storage.logs("", runsProjection);
-      await recordEnd(logs, this.#clock, this.#life, reason);
+      await recordEnd(storage.logs("", runsProjection), clock, life, reason);
     }
-  }
-
-  #newAct(happening: Happening): Act {
-    const felt = Math.min(this.emotions.state.at, lastInstant);
-    const reading = readClock(this.#clock);
-    return { ...happening, id: this.#ports.newId(), felt, at: this.#clock.now(), reading };
-  }
-
-  /** Something happens here. @throws as `fold` does. */
-  #act(happening: Happening): Folded {
-    const before = this.#life;
-    const act = this.#newAct(happening);
-    const folded = fold(before, act);
-    this.#become(folded.life);
-    if (this.#closing !== undefined) return folded;
-    const { felt } = folded;
-    // Where servers share the companion, it is noted as it is stored: others may have come first.
-    if (felt !== undefined && this.#servers === undefined) this.#note(felt);
-    // A wound lasts, and a person matters: a crash is to lose neither.
-    const isWounded = felt?.some(({ wound }) => wound === "added") === true;
-    const isUrgent = isWounded || folded.life.shared.announced !== before.shared.announced;
-    this.#writer.add(act, felt, isUrgent);
-    if (felt !== undefined) this.#lookAt = this.#clock.monotonic();
-    if (isUrgent && this.#servers !== undefined) this.tick();
-    return folded;
-  }
-
-  /** Notes for the history of moods what is felt. Watchers hear of it at the next pass. */
-  #note(events: readonly MoodEvent[] = [], state = this.emotions.state): void {
-    this.#history.note({ at: this.#clock.now(), kind: "felt", state, events });
-    this.#lookAt = this.#clock.monotonic();
-  }
-
-  /** Continues as acts made it, and tells watchers of what that changed. */
-  #become(next: Life): void {
-    const before = this.#life;
-    this.#life = next;
-    const { config, emotions, person, sleep, clients, shared } = next;
-    if (emotions !== before.emotions || config !== before.config) {
-      this.emotions.become(config, emotions);
-    }
-    if (shared.wokenAt !== before.shared.wokenAt) this.#boredSince = undefined;
-    const announcedAt = person && own(shared.announced, person.name);
-    const isAnnounced = person && announcedAt !== own(before.shared.announced, person.name);
-    if (isAnnounced && announcedAt !== undefined) this.#publish({ type: "person", person });
-    if (sleep !== before.sleep) this.#publish({ type: "sleep", state: sleep });
-    if (clients !== before.clients) this.#publish({ type: "injects" });
-  }
-
-  /** After the document the history of moods up to it is stored. */
-  async #stored(document: CompanionDocument, acts: readonly PendingAct[]): Promise<void> {
-    this.#servers?.publish("changed");
-    const { alive } = document.shared ?? this.#life.shared;
-    this.#servers?.note(alive);
-    // What was dropped is not to come back with the next document.
-    this.#life = { ...this.#life, shared: { ...this.#life.shared, alive } };
-    const felt = acts.flatMap((each) => (each.felt === undefined ? [] : [each.felt]));
-    if (felt.length > 0) this.#note(felt.flat(), document.emotions);
-    await this.#history.flush();
-  }
-
-  /** Another server wrote this: what was done here and is not in it comes on top. */
-  #follow(document: CompanionDocument, acts: readonly PendingAct[]): readonly PendingAct[] {
-    let life = lifeElsewhere(document, this.#life);
-    if (life === undefined) return acts;
-    if (life.runId !== this.runId) this.#upSince = this.#monotonicAt(life.startedAt);
-    const followed: PendingAct[] = [];
-    for (const pending of acts) {
-      const folded: Folded = foldAgain(life, pending.act);
-      followed.push({ ...pending, felt: folded.felt });
-      life = folded.life;
-    }
-    this.#become(life);
-    this.#lookAt = this.#clock.monotonic();
-    return followed;
-  }
-
-  #document(isLast: boolean, number: number, act: Act | undefined): CompanionDocument {
-    const life = act === undefined ? this.#life : foldAgain(this.#life, act).life;
-    const { at: felt } = this.emotions.state;
-    const reading = readClock(this.#clock);
-    return {
-      ...documentOf(life, { reading, felt, upMs: this.uptimeMs }),
-      shutdownClean: isLast,
-      shared: this.#servers?.signed(life.shared, number, this.#closing !== undefined),
-    };
   }
 }

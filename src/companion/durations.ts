@@ -1,3 +1,4 @@
+import { isKnownZone, offsetMinutes } from "../core/chat/reset-day.ts";
 import { isInstant } from "../core/chat/stamp.ts";
 import type { Gap } from "./gap.ts";
 
@@ -18,6 +19,8 @@ export function durationText({ gapMs, certainty }: Gap): string {
   return "a moment";
 }
 
+const minuteMs = 60_000;
+const weekdays = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 const dayParts: readonly (readonly [fromHour: number, name: string])[] = [
   [22, "night"],
   [17, "evening"],
@@ -35,20 +38,9 @@ const dayParts: readonly (readonly [fromHour: number, name: string])[] = [
  * @returns `undefined` when there is no such zone or instant: better nothing than the day of another place.
  */
 export function dayPartText(at: number, timeZone: string): string | undefined {
-  if (!isInstant(at)) return undefined;
-  let parts: Intl.DateTimeFormatPart[];
-  try {
-    parts = new Intl.DateTimeFormat("en-US", {
-      timeZone,
-      weekday: "long",
-      hour: "2-digit",
-      hourCycle: "h23",
-    }).formatToParts(at);
-  } catch {
-    return undefined; // no such zone: the one thing that can be wrong
-  }
-  const value = (type: string) => parts.find((part) => part.type === type)?.value ?? "";
-  const hour = Number(value("hour"));
-  const [, name = "night"] = dayParts.find(([from]) => hour >= from) ?? [];
-  return `${value("weekday")}, ${name}`;
+  if (!isInstant(at) || !isKnownZone(timeZone)) return undefined;
+  const minute = Math.floor(at / minuteMs);
+  const local = new Date((minute + offsetMinutes(minute, timeZone)) * minuteMs);
+  const [, name = "night"] = dayParts.find(([from]) => local.getUTCHours() >= from) ?? [];
+  return `${weekdays[local.getUTCDay()]}, ${name}`;
 }

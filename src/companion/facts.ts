@@ -1,16 +1,6 @@
 import { type Logger, thrown } from "../core/logger.ts";
 import { quoted, quotedWithin } from "./quoted-lines.ts";
 
-/** Where facts to remember come from: a file, a vector memory, a service. */
-export interface MemoryProvider {
-  /**
-   * Facts to remember, one a line, the most important first; "" when there are none. Asked for before
-   * every request to a model: 4,000 characters are used at most. What it returns is data, and is
-   * quoted line by line behind the persona.
-   */
-  startupContext(): Promise<string>;
-}
-
 /** Characters of the label and the lines below it. */
 export const factsChars = 4_000;
 
@@ -24,14 +14,23 @@ const maxLength = 64 * 1024;
 
 interface FactLine {
   readonly text: string;
+  /** "": it does not fit. */
+  readonly quote: string;
   readonly used: "whole" | "part" | "no";
 }
 
 /** The facts of a text, one a line, in its order. Those that do not fit into 4,000 characters are not used. */
 export function factLines(facts: string): readonly FactLine[] {
-  return quotedLines(facts).map(({ text, quote }) => {
-    const used = quote === "" ? "no" : quote === wholeQuote(text) ? "whole" : "part";
-    return { text, used };
+  const lines = facts.slice(0, maxLength).split(/[\r\n]+/);
+  const texts = lines.map((line) => line.trim()).filter((text) => text !== "");
+  let left = factsChars - label.length;
+  return texts.map((text) => {
+    left -= "\n  ".length;
+    const quote = quotedWithin(text, left);
+    const isWhole = quote === quoted(text, text.length);
+    // After the first that does not fit whole, no other is used.
+    left = isWhole ? left - quote.length : 0;
+    return { text, quote, used: quote === "" ? "no" : isWhole ? "whole" : "part" };
   });
 }
 
@@ -43,28 +42,9 @@ export function factLines(facts: string): readonly FactLine[] {
  * @returns "" when there are none.
  */
 export function factsText(facts: string): string {
-  const quotes = quotedLines(facts).filter(({ quote }) => quote !== "");
+  const quotes = factLines(facts).filter(({ quote }) => quote !== "");
   if (quotes.length === 0) return "";
   return [opening, label, ...quotes.map(({ quote }) => `  ${quote}`), closing].join("\n");
-}
-
-/** `quote` is "" from the first line on that does not fit. */
-function quotedLines(facts: string): readonly { readonly text: string; readonly quote: string }[] {
-  const lines = facts.slice(0, maxLength).split(/[\r\n]+/);
-  let left = factsChars - label.length;
-  let isFull = false;
-  return lines.flatMap((line) => {
-    const text = line.trim();
-    if (text === "") return [];
-    const quote = isFull ? "" : quotedWithin(text, left - "\n  ".length);
-    left -= "\n  ".length + quote.length;
-    isFull = quote === "" || quote !== wholeQuote(text);
-    return [{ text, quote }];
-  });
-}
-
-function wholeQuote(text: string): string {
-  return quoted(text, text.length);
 }
 
 /** What a source of facts has now; "" when it fails, which is logged: no turn fails with its facts. */

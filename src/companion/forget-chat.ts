@@ -9,17 +9,16 @@ import { companionDocument, documentKey, findDocument, withoutChat } from "./com
  * message is kept, but a client appended to the chat.
  */
 export async function keptChats(storage: Storage): Promise<ReadonlyMap<string, number>> {
-  const oldest = new Map<string, number>();
-  const note = (chatId: string, at: number) =>
-    oldest.set(chatId, Math.min(at, oldest.get(chatId) ?? Number.POSITIVE_INFINITY));
   const { document } = await findDocument(storage.documents("session"));
-  for (const { chatId, at } of document?.conversation ?? []) {
-    if (chatId !== undefined) note(chatId, at ?? Number.NEGATIVE_INFINITY);
-  }
-  for (const { chats, chatsBefore } of document?.clients ?? []) {
-    for (const chatId of [...chats, ...chatsBefore]) note(chatId, Number.POSITIVE_INFINITY);
-  }
-  return oldest;
+  const { conversation = [], clients = [] } = document ?? {};
+  const appended = clients.flatMap(({ chats, chatsBefore }) => [...chats, ...chatsBefore]);
+  const said = conversation.flatMap(({ chatId, at = 0 }) => {
+    return chatId === undefined ? [] : [[chatId, at] as const];
+  });
+  return new Map([
+    ...appended.map((chatId) => [chatId, Number.POSITIVE_INFINITY] as const),
+    ...said.toSorted(([, a], [, b]) => b - a), // of one chat the last counts
+  ]);
 }
 
 /**

@@ -11,9 +11,11 @@ import {
   newest,
   type PersonSeen,
   type SharedFields,
+  type SleepState,
   withoutChat,
 } from "./companion-document.ts";
-import { applyEvent, overrideMood, personActs, reconfigure, resetLevels } from "./emotion/acts.ts";
+import { applyEvent, overrideMood, personActs, resetLevels } from "./emotion/acts.ts";
+import { anchorHere } from "./emotion/anchor.ts";
 import {
   type EmotionConfiguration,
   readWrittenConfiguration,
@@ -21,11 +23,8 @@ import {
 } from "./emotion/configuration.ts";
 import { type EmotionState, evolve, moods } from "./emotion/emotion.ts";
 import type { Feeling } from "./emotion/feel.ts";
-import { toSeed } from "./emotion/stored-emotions.ts";
 import { feelHeard } from "./emotion/triggers.ts";
 import type { MoodEvent } from "./mood-history.ts";
-
-export type SleepState = "awake" | "asleep";
 
 export type Happening =
   | { readonly kind: "event"; readonly name: string; readonly intensity: number }
@@ -80,28 +79,8 @@ export interface Life extends CompanionDocument {
   /** Right after the last act. */
   readonly emotions: EmotionState;
   readonly config: EmotionConfiguration;
-  readonly sleep: SleepState;
   /** Written only where servers share it. */
   readonly shared: SharedFields;
-}
-
-type Given = Pick<Life, "runId" | "startedAt" | "totalRuns" | "emotions" | "config">;
-
-/** The life that a document tells of. @param given is in place of what the document says. */
-export function lifeOf(document: CompanionDocument, given: Given): Life {
-  const { person, shared } = document;
-  const announced = person?.seenAt === undefined ? {} : { [person.name]: person.seenAt };
-  const alone: SharedFields = {
-    writers: {},
-    alive: {},
-    report: { previousRunId: undefined, interrupted: [], quarantined: 0 },
-    announced,
-    forgot: {},
-    wokenAt: given.emotions.at,
-    configuration: undefined,
-  };
-  const sleep = document.sleep === "asleep" ? "asleep" : "awake";
-  return { ...document, ...given, sleep, shared: shared ?? alone };
 }
 
 /**
@@ -113,20 +92,12 @@ export function lifeElsewhere(
   document: CompanionDocument,
   before: Pick<Life, "config" | "emotions"> & { readonly shared?: SharedFields },
 ): Life | undefined {
-  const {
-    runId,
-    startedAt = 0,
-    totalRuns,
-    restarts,
-    shared,
-    emotions = before.emotions,
-  } = document;
-  const isRun = runId !== undefined && totalRuns !== undefined && restarts.length > 0;
-  if (!isRun || shared === undefined) return undefined;
+  const { runId, startedAt = 0, totalRuns, shared, emotions = before.emotions } = document;
+  if (runId === undefined || totalRuns === undefined || shared === undefined) return undefined;
   const { configuration } = shared;
   const isKnown = JSON.stringify(configuration) === JSON.stringify(before.shared?.configuration);
   const config = (!isKnown && readWrittenConfiguration(configuration)) || before.config;
-  return lifeOf(document, { runId, startedAt, totalRuns, emotions, config });
+  return { ...document, runId, startedAt, totalRuns, emotions, config, shared };
 }
 
 export interface Folded {
@@ -173,7 +144,8 @@ export function fold(before: Life, act: Act): Folded {
     case "configured": {
       const { configuration: next } = act;
       const shared = { ...life.shared, configuration: writtenConfiguration(next) };
-      const state = reconfigure(config, emotions);
+      // All that is felt now stays, also wounds that are more than the other one allows.
+      const state = anchorHere(config, emotions);
       return { life: { ...life, emotions: state, config: next, shared }, felt: [] };
     }
     case "seen":
@@ -244,21 +216,4 @@ function seen(life: Life, name: string, act: Act): Folded {
 function woken(life: Life): Life {
   const shared = { ...life.shared, wokenAt: life.emotions.at };
   return { ...life, sleep: "awake", shared };
-}
-
-/** The document of a life, as it is to be written now. */
-export function documentOf(
-  life: Life,
-  now: { readonly reading: ClockReading; readonly felt: number; readonly upMs: number },
-): CompanionDocument {
-  const emotions = evolve(life.emotions, now.felt - life.emotions.at);
-  return {
-    ...life,
-    heartbeat: now.reading,
-    uptimeMs: now.upMs,
-    emotions,
-    seed: toSeed(life.config, emotions),
-    saved: now.reading,
-    isOriginal: false,
-  };
 }

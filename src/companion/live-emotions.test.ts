@@ -43,7 +43,7 @@ function awake(clock = new SleepyClock()) {
   const hurt = applyEvent(config, born, { event: "abuse", id: "w" }).state;
   const felt: object[] = [];
   const onSet = () => void felt.push({ at: isoTime(clock.now()), state: emotions.state });
-  const emotions = new LiveEmotions({ clock, act: () => [], onSet }, config, hurt);
+  const emotions = new LiveEmotions(clock, { config, emotions: hurt }, () => [], onSet);
   const { asked } = clock;
   return { clock, emotions, hurt, felt, askedSince: () => clock.asked - asked };
 }

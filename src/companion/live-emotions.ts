@@ -5,7 +5,7 @@ import type { EmotionState, Mood, VoiceState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/emotion.ts";
 import { type Feeling, feel } from "./emotion/feel.ts";
 import { causesOf } from "./emotion/triggers.ts";
-import type { Happening } from "./life.ts";
+import type { Happening, Life } from "./life.ts";
 import type { MoodEvent } from "./mood-history.ts";
 import { SleepWatch } from "./sleep-watch.ts";
 
@@ -23,24 +23,23 @@ export class LiveEmotions {
   #thoughts = 0;
   readonly #sleep: SleepWatch;
 
+  /**
+   * @param act does it, and calls `become`; answers the events that were felt.
+   * @param onSet is called at the first look after somebody set the wall clock.
+   */
   constructor(
-    ports: {
-      readonly clock: Clock;
-      /** Called at the first look after somebody set the wall clock. */
-      readonly onSet: () => void;
-      /** Does it, and calls `become`. @returns the events that were felt. */
-      readonly act: (happening: Happening) => readonly MoodEvent[];
-    },
-    config: EmotionConfiguration,
-    state: EmotionState,
+    clock: Clock,
+    { config, emotions }: Pick<Life, "config" | "emotions">,
+    act: (happening: Happening) => readonly MoodEvent[],
+    onSet: () => void,
   ) {
-    this.#clock = ports.clock;
-    this.#onSet = ports.onSet;
-    this.#act = ports.act;
+    this.#clock = clock;
+    this.#onSet = onSet;
+    this.#act = act;
     this.#config = config;
-    this.#state = state;
-    this.#monotonic = ports.clock.monotonic();
-    this.#sleep = new SleepWatch(ports.clock);
+    this.#state = emotions;
+    this.#monotonic = clock.monotonic();
+    this.#sleep = new SleepWatch(clock);
   }
 
   get configuration(): EmotionConfiguration {

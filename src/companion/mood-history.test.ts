@@ -47,7 +47,7 @@ function history() {
       throw new ThroughlineError("who knows", { code: "THROUGHLINE_OUTCOME_UNKNOWN" });
     },
   };
-  const moods = new MoodHistory({ logs: logs as LogStore, newId: () => `id-${++ids}` });
+  const moods = new MoodHistory(logs as LogStore, () => `id-${++ids}`);
   const write = (record: JsonObject) => inner.append("moods", [{ id: `w-${++ids}`, ...record }]);
   const told = async (span: Parameters<typeof moods.between>[1] = all) =>
     (await moods.between(config, span)).map(

@@ -93,11 +93,10 @@ export class MoodHistory {
   #waiting: readonly Waiting[] = [];
   /** Given to the log, which may have stored them: they are given again as they are. */
   #given: readonly Waiting[] = [];
-  #flushing: Promise<void> = Promise.resolve();
 
-  constructor(ports: { readonly logs: LogStore; readonly newId: NewId }) {
-    this.#logs = ports.logs;
-    this.#newId = ports.newId;
+  constructor(logs: LogStore, newId: NewId) {
+    this.#logs = logs;
+    this.#newId = newId;
   }
 
   /** Takes note; stored by the next `flush`. */
@@ -118,18 +117,11 @@ export class MoodHistory {
   }
 
   /**
-   * Stores what was noted. Resolves once it is stored; what could not be waits for the next call.
+   * Stores what was noted: one call at a time. Resolves once it is stored; what could not be waits for the next.
    *
    * @throws ThroughlineError the codes of `LogStore.append`.
    */
-  flush(): Promise<void> {
-    // One at a time: two would store the same twice.
-    const result = this.#flushing.then(() => this.#flush());
-    this.#flushing = result.catch(() => undefined); // the caller gets the error
-    return result;
-  }
-
-  async #flush(): Promise<void> {
+  async flush(): Promise<void> {
     for (;;) {
       if (this.#given.length === 0) {
         this.#given = this.#waiting.slice(0, batchRecords);

@@ -1,8 +1,4 @@
-import type { Chats } from "../core/chat/chats.ts";
 import { isKnownZone } from "../core/chat/reset-day.ts";
-import type { Clock } from "../core/clock.ts";
-import type { NewId } from "../core/ids.ts";
-import type { Logger } from "../core/logger.ts";
 import {
   aFunction,
   amount,
@@ -11,8 +7,7 @@ import {
   type Resolved,
   resolveOptions,
 } from "../core/options.ts";
-import type { Storage } from "../core/storage/storage.ts";
-import type { Timers } from "../core/timers.ts";
+import type { Throughline } from "../core/throughline.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 
@@ -39,8 +34,9 @@ export interface CompanionOptions {
    */
   readonly emotions?: EmotionConfiguration | undefined;
   /**
-   * What the companion is to remember: facts, one a line, or "". Asked before every request to a
-   * model, so it should answer at once; when it fails, the model is asked without facts.
+   * What the companion is to remember: facts, one a line, the most important first, or "". Asked before every
+   * request to a model, so it should answer at once; when it fails, the model is asked without facts. 4,000
+   * characters are used at most. They are data, and are quoted line by line behind the persona.
    * @default nothing
    */
   readonly memory?: (() => Promise<string>) | undefined;
@@ -61,15 +57,7 @@ export interface CompanionOptions {
   readonly pid?: number | undefined;
 }
 
-export interface CompanionPorts {
-  readonly storage: Storage;
-  readonly chats: Chats;
-  readonly clock: Clock;
-  readonly newId: NewId;
-  readonly logger: Logger;
-  /** Asked only where several processes have the companion. @default systemTimers */
-  readonly timers?: Timers;
-}
+export type CompanionPorts = Throughline["ports"] & Pick<Throughline, "storage" | "chats">;
 
 const defaults = {
   saveEveryMs: 10_000,

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { hostileTexts as payloads } from "../../test/support/hostile-texts.ts";
 import type { Gap } from "./gap.ts";
 import type { RestartKind } from "./restart.ts";
-import { type NoticeFacts, noticeKind, noticeText } from "./restart-notice-text.ts";
+import { type NoticeFacts, noticeText, ownSilence } from "./restart-notice-text.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -284,7 +284,7 @@ test("the kind of a notice follows the chat's own silence, as its text does", ()
   const gap = { gapMs: 5_000, certainty: "certain" } as const;
   const facts = { kind: "short_break", gap, clean: true, totalRuns: 2 } as const;
   const silence = { gapMs: 3_600_000, certainty: "clock" } as const;
-  assert.equal(noticeKind(facts), "short_break");
-  assert.equal(noticeKind({ ...facts, silence }), "long_absence");
-  assert.equal(noticeKind({ ...facts, kind: "fresh_start", silence }), "fresh_start");
+  assert.equal(ownSilence(facts).kind, "short_break");
+  assert.equal(ownSilence({ ...facts, silence }).kind, "long_absence");
+  assert.equal(ownSilence({ ...facts, kind: "fresh_start", silence }).kind, "fresh_start");
 });

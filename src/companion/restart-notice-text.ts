@@ -62,12 +62,8 @@ const instructions: Readonly<Record<RestartKind, (facts: NoticeFacts) => readonl
   ],
 };
 
-/** The kind that a text is of: a chat that was silent for an hour comes back from a long absence. */
-export function noticeKind(facts: NoticeFacts): RestartKind {
-  return ownSilence(facts).kind;
-}
-
-function ownSilence(facts: NoticeFacts): NoticeFacts {
+/** Judges them for the chat: one that was silent for an hour comes back from a long absence. */
+export function ownSilence(facts: NoticeFacts): NoticeFacts {
   const { kind, gap, silence = unknownGap } = facts;
   if (kind === "fresh_start" || silence.certainty === "uncertain") return facts;
   if ((silence.gapMs ?? 0) < restartLimits.longAbsenceMs) return facts;

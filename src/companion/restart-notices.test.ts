@@ -59,6 +59,25 @@ test("each chat gets one notice a restart: what was said there, and how it feels
   assert.equal((await deliver(next, "a"))?.kind, "short_break");
 });
 
+for (const left of ["kept", "lost"] as const) {
+  test(`restarts while nobody spoke are told as one, of runs that saved nothing, the document ${left}`, async () => {
+    const machine = await killed();
+    assert.equal((await deliver(await machine.run(), "a"))?.kind, "crash_recovery");
+    for (const awayMs of [10_000, 20_000, 5_000]) {
+      machine.clock.pass(awayMs);
+      await machine.run();
+    }
+    if (left === "lost") await machine.storage.documents("session").delete("session");
+    machine.clock.pass(1_000);
+    const run = await machine.run();
+    assert.equal(run.companion.report.gapMs, 1_000);
+    const notice = await deliver(run, "a");
+    assert.deepEqual([notice?.kind, notice?.run], ["short_break", 6]);
+    assert.match(notice?.text ?? "", /^short_break\. Time away: 36 seconds\./m);
+    assert.equal(await deliver(run, "a"), undefined);
+  });
+}
+
 test("a chat whose own log acknowledges a restart gets no notice of it again, whatever the document says", async () => {
   const machine = await killed();
   const { companion } = await machine.run();

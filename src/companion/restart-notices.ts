@@ -6,11 +6,10 @@ import { errorName } from "../core/errors.ts";
 import { Lru } from "../core/lru.ts";
 import { readClock } from "./clock-reading.ts";
 import { gapBetween } from "./gap.ts";
-import type { Life } from "./life.ts";
-import type { LiveEmotions } from "./live-emotions.ts";
-import type { CompanionPorts, CompanionSettings } from "./options.ts";
+import type { KeptLife } from "./kept-life.ts";
 import { type JudgedRestart, judgedAgain, type RestartKind, untold } from "./restart.ts";
-import { type NoticeFacts, noticeKind, noticeText } from "./restart-notice-text.ts";
+import { type NoticeFacts, noticeText, ownSilence } from "./restart-notice-text.ts";
+import { restartsIn, runsProjection } from "./runs.ts";
 
 /** What the model reads at the first turn of a chat after a restart. */
 export interface RestartNotice {
@@ -37,14 +36,6 @@ export interface ShownNotice {
   readonly at?: string;
 }
 
-/** What the notices need of the companion beside its life. */
-interface Host {
-  readonly emotions: LiveEmotions;
-  /** Of this run. */
-  readonly uptimeMs: number;
-  acknowledged(notice: ShownNotice): void;
-}
-
 /** Delivered texts that are kept to be looked at, in this process only. */
 const maxShown = 50;
 /** Messages that a notice is made of: after a long absence it names topics of them all. */
@@ -57,21 +48,15 @@ const recordsRead = 200;
  * the companion feels. The chat's own log records that it was acknowledged.
  */
 export class RestartNotices {
-  readonly #ports: CompanionPorts;
-  readonly #host: Host;
-  readonly #life: () => Life;
-  readonly #options: CompanionSettings;
+  readonly #kept: KeptLife;
   /** Attempts under way, except where the chat removed words since: the attempt may quote them. */
-  readonly #begun = new Map<string, RestartNotice | undefined>();
+  readonly #begun = new Set<string>();
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
   readonly #born = new Set<string>();
   readonly #shown = new Lru<string, ShownNotice>(maxShown);
 
-  constructor(ports: CompanionPorts, host: Host, life: () => Life, options: CompanionSettings) {
-    this.#ports = ports;
-    this.#host = host;
-    this.#life = life;
-    this.#options = options;
+  constructor(kept: KeptLife) {
+    this.#kept = kept;
   }
 
   /**
@@ -87,12 +72,15 @@ export class RestartNotices {
     acknowledged: number | undefined,
     before: number,
   ): Promise<RestartNotice | undefined> {
-    const restart = this.#begun.has(chatId) ? undefined : this.#untold(acknowledged);
-    if (restart === undefined) return undefined;
-    this.#begun.set(chatId, undefined);
-    const { notice, isBorn } = await this.#notice(chatId, restart, before);
-    if (isBorn) this.#born.add(chatId);
-    if (this.#begun.has(chatId)) this.#begun.set(chatId, notice);
+    if (this.#begun.has(chatId)) return undefined;
+    this.#begun.add(chatId);
+    const restart = await this.#untold(acknowledged);
+    if (restart === undefined) {
+      this.#begun.delete(chatId);
+      return undefined;
+    }
+    const notice = await this.#notice(chatId, restart, before);
+    if (notice.kind === "fresh_start" && notice.run !== undefined) this.#born.add(chatId);
     return notice;
   }
 
@@ -104,25 +92,33 @@ export class RestartNotices {
     return this.#begun.has(chatId) ? undefined : this.#pending(chatId);
   }
 
-  /** What a chat was not told of. @param told the newest run of which it was, by its own log. */
-  #untold(told: number | undefined): JudgedRestart | undefined {
-    const { restarts, told: toldAll = told } = this.#life();
-    return untold(restarts, toldAll === undefined ? undefined : Math.max(toldAll, told ?? 0));
+  /** Finds what a chat was not told of. @param told the newest run of which it was, by its own log. */
+  async #untold(told: number | undefined): Promise<JudgedRestart | undefined> {
+    const { life, ports } = this.#kept;
+    const { told: toldAll = told } = life;
+    const { report } = life.shared;
+    const last = toldAll === undefined ? undefined : Math.max(toldAll, told ?? 0);
+    if (last === undefined || last >= report.totalRuns) return untold([report], last);
+    try {
+      const all = await restartsIn(ports.storage.logs("", runsProjection));
+      return untold([...all.filter((each) => each.totalRuns < report.totalRuns), report], last);
+    } catch (error) {
+      ports.logger.warn({ error: errorName(error) }, "a restart notice was left out");
+      return undefined;
+    }
   }
 
   async #pending(chatId: string): Promise<RestartNotice | undefined> {
-    const { head } = await this.#ports.chats.state(chatId);
-    const restart = this.#untold(head?.told_session);
-    return restart && (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER)).notice;
+    const { head } = await this.#kept.ports.chats.state(chatId);
+    const restart = await this.#untold(head?.told_session);
+    return restart && this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER);
   }
 
   /** The answer is stored: the chat acknowledged the notice. */
   delivered(chatId: string, notice: RestartNotice): void {
-    const isKnown = this.#begun.get(chatId) === notice;
-    this.#begun.delete(chatId);
     this.#born.delete(chatId);
     // If words were removed since it began, the chat's own log knows whether it was acknowledged.
-    if (isKnown) this.#acknowledge(chatId, notice);
+    if (this.#begun.delete(chatId)) this.#acknowledge(chatId, notice);
   }
 
   /** The application told a model of its own what these chats were to be told. */
@@ -131,7 +127,7 @@ export class RestartNotices {
       const notice = await this.#pending(chatId);
       if (notice?.run === undefined) continue;
       const told = { told_session: notice.run };
-      await this.#ports.chats.changeExisting(chatId, (transaction) => {
+      await this.#kept.ports.chats.changeExisting(chatId, (transaction) => {
         transaction.control("metadata", told);
         transaction.set(told);
       });
@@ -140,7 +136,7 @@ export class RestartNotices {
   }
 
   /** What the text of this run itself has to tell; `undefined`: a model of somebody's own was told. */
-  get pendingOfRun(): JudgedRestart | undefined {
+  pendingOfRun(): Promise<JudgedRestart | undefined> {
     return this.#untold(undefined);
   }
 
@@ -151,18 +147,22 @@ export class RestartNotices {
     upMs: number,
   ): Promise<Pick<RestartNotice, "kind" | "text">> {
     const facts = await this.#facts(chatIds, restart, Number.MAX_SAFE_INTEGER, upMs);
-    return { kind: noticeKind(facts), text: noticeText(facts, this.#ports.newId) };
+    if (facts === undefined) return { kind: "fresh_start", text: "" };
+    return { kind: facts.kind, text: noticeText(facts, this.#kept.ports.newId) };
   }
 
   #acknowledge(chatId: string, { kind, text }: RestartNotice): void {
     if (text === "") return;
-    const at = isoTime(this.#ports.clock.now());
-    this.#host.acknowledged({ chatId, kind, status: "delivered", text, at });
+    const at = isoTime(this.#kept.ports.clock.now());
+    const notice = { chatId, kind, status: "delivered", text, at } as const;
+    this.#kept.servers?.publish("told", { notice });
+    this.show(notice);
   }
 
   /** Keeps a delivered text to be looked at; another server may have delivered it. */
   show(notice: ShownNotice): void {
     this.#shown.set(notice.chatId, notice);
+    this.#kept.publish({ type: "acknowledged", chatId: notice.chatId });
   }
 
   /** The attempt produced no answer: the notice is still pending. */
@@ -191,32 +191,28 @@ export class RestartNotices {
     return shown;
   }
 
-  async #notice(
-    chatId: string,
-    restart: JudgedRestart,
-    before: number,
-  ): Promise<{ readonly notice: RestartNotice; readonly isBorn: boolean }> {
-    const { isRead, ...found } = await this.#facts([chatId], restart, before, this.#host.uptimeMs);
+  async #notice(chatId: string, restart: JudgedRestart, before: number): Promise<RestartNotice> {
+    const found = await this.#facts([chatId], restart, before, this.#kept.uptimeMs);
+    if (found === undefined) return { kind: "fresh_start", text: "", run: undefined };
     // A chat in which nothing was said has nothing to go on from.
-    const isBorn = isRead && (!found.messages?.length || this.#born.has(chatId));
+    const isBorn = !found.messages?.length || this.#born.has(chatId);
     const facts: NoticeFacts = isBorn ? { ...found, kind: "fresh_start" } : found;
-    const text = noticeText(facts, this.#ports.newId);
-    const run = isRead ? this.#life().totalRuns : undefined;
-    return { notice: { kind: noticeKind(facts), text, run }, isBorn };
+    const text = noticeText(facts, this.#kept.ports.newId);
+    return { kind: facts.kind, text, run: restart.totalRuns };
   }
 
-  /** What the notice says. A chat that cannot be read gets no notice yet, and no turn fails because of it. */
+  /** What the notice says. `undefined`: a chat cannot be read. It gets no notice yet, and no turn fails because of it. */
   async #facts(
     chatIds: readonly string[],
     restart: JudgedRestart,
     before: number,
     upMs: number,
-  ): Promise<NoticeFacts & { readonly isRead: boolean }> {
-    const { chats, clock, logger } = this.#ports;
+  ): Promise<NoticeFacts | undefined> {
+    const { emotions, options, ports } = this.#kept;
+    const { chats, clock, logger } = ports;
     const now = readClock(clock);
     const { clean, totalRuns } = restart;
-    const facts = { ...judgedAgain(restart, now, upMs), clean, totalRuns };
-    let { timeZone } = this.#options;
+    let { timeZone } = options;
     const all: StoredMessage[] = [];
     try {
       for (const chatId of chatIds) {
@@ -228,24 +224,25 @@ export class RestartNotices {
       }
     } catch (error) {
       logger.warn({ chats: chatIds, error: errorName(error) }, "a restart notice was left out");
-      return { ...facts, kind: "fresh_start", isRead: false };
+      return undefined;
     }
     if (chatIds.length > 1) all.sort((a, b) => a.timestamp.localeCompare(b.timestamp));
     const said = all.slice(-messagesQuoted);
-    const { person } = this.#life();
+    const { person } = this.#kept.life;
     const agoOf = (at: number | undefined) => gapBetween({ at }, now);
-    return {
-      ...facts,
-      isRead: true,
+    return ownSilence({
+      ...judgedAgain(restart, now, upMs),
+      clean,
+      totalRuns,
       messages: said.map(({ role, content: text }) => {
         return { role: role === "user" ? "USER" : "ASSISTANT", text };
       }),
       silence: agoOf(instantOf(said.at(-1)?.timestamp)),
-      mood: this.#host.emotions.tone,
-      wounds: this.#host.emotions.feeling().wounds,
+      mood: emotions.tone,
+      wounds: emotions.feeling().wounds,
       person: person && { name: person.name, seenAgo: agoOf(person.seenAt) },
       local: timeZone === undefined ? undefined : { at: clock.now(), timeZone },
-    };
+    });
   }
 }
 

@@ -1,4 +1,14 @@
-import { flag, list, number, object, optional, whole, word } from "../core/shape.ts";
+import {
+  flag,
+  list,
+  number,
+  object,
+  optional,
+  type Read,
+  text,
+  whole,
+  word,
+} from "../core/shape.ts";
 import { type ClockReading, clockReading } from "./clock-reading.ts";
 import { certainties, type Gap, gapAtDelivery, type JudgedGap, longestGapMs } from "./gap.ts";
 
@@ -28,60 +38,23 @@ export function restartKind(last: (Gap & { readonly clean: boolean }) | undefine
   return gapMs < restartLimits.longAbsenceMs ? "short_break" : "long_absence";
 }
 
-/** A person's message whose turn was cut off. */
-export interface InterruptedTurn {
-  readonly chatId: string;
-  readonly messageId: string;
-}
+const count = whole(0, Number.MAX_SAFE_INTEGER);
+const judged = {
+  kind: word(restartKinds),
+  /** Whether the last run ended in order; true at a fresh start. */
+  clean: flag(),
+  /** Runs of this companion, the one that began with this restart included. */
+  totalRuns: ["total_sessions", count],
+  certainty: word(certainties),
+  gapMs: ["gap_ms", optional(number(0, longestGapMs))],
+  before: optional(clockReading),
+  judgedAt: ["judged", clockReading],
+} as const;
+
+export const judgedRestart = object(judged, "left out");
 
 /** A restart as it was judged at the boot, with what it takes to judge it again. */
-export interface JudgedRestart extends JudgedGap {
-  readonly kind: RestartKind;
-  /** Whether the last run ended in order; true at a fresh start. */
-  readonly clean: boolean;
-  /** Runs of this companion, the one that began with this restart included. */
-  readonly totalRuns: number;
-}
-
-const run = whole(0, Number.MAX_SAFE_INTEGER);
-
-export const judgedRestart = object<JudgedRestart>(
-  {
-    kind: word(restartKinds),
-    clean: flag(),
-    totalRuns: ["total_sessions", run],
-    certainty: word(certainties),
-    gapMs: ["gap_ms", optional(number(0, longestGapMs))],
-    before: optional(clockReading),
-    judgedAt: ["judged", clockReading],
-  },
-  "left out",
-);
-
-/** What the document keeps of restarts. */
-export const storedDeliveries = object(
-  {
-    restarts: list(judgedRestart),
-    /** The newest run of which a model of somebody's own was told, for all chats: under "". */
-    told: object({ all: ["", optional(run)] }, "left out"),
-  },
-  "left out",
-);
-
-/** The most restarts that are kept for chats in which nothing was said since. */
-const maxRestarts = 32;
-
-export function withRestart(
-  before: readonly JudgedRestart[],
-  next: JudgedRestart,
-): readonly JudgedRestart[] {
-  const { kind, clean, totalRuns, certainty, gapMs, before: sign, judgedAt } = next;
-  const judged = { kind, clean, totalRuns, certainty, gapMs, before: sign, judgedAt };
-  const earlier = before.filter((each) => {
-    return each.kind !== "fresh_start" && each.totalRuns < totalRuns;
-  });
-  return [...earlier, judged].slice(-maxRestarts);
-}
+export type JudgedRestart = Read<typeof judgedRestart>;
 
 /**
  * What a chat was not told of, as one restart.
@@ -103,12 +76,35 @@ export function joined(first: JudgedRestart, second: JudgedRestart): JudgedResta
   return { ...first, kind, totalRuns, clean: first.clean && second.clean };
 }
 
-/** What a start knows about the run before. */
-export interface RestartReport extends JudgedRestart {
-  readonly previousRunId?: string | undefined;
-  readonly interrupted: readonly InterruptedTurn[];
-  /** Things that were set aside because they could not be read, now or before, until somebody confirms it. */
-  readonly quarantined: number;
+const interruptedTurn = object({ chatId: ["chat", text()], messageId: ["message", text()] });
+
+/** A person's message whose turn was cut off. */
+export type InterruptedTurn = Read<typeof interruptedTurn>;
+
+export const storedReport = object(
+  {
+    ...judged,
+    previousRunId: ["previous_run_id", optional(text(64))],
+    interrupted: list(interruptedTurn),
+    /** Things that were set aside because they could not be read, now or before, until somebody confirms it. */
+    quarantined: count,
+  },
+  "left out",
+);
+
+/** What a start knows about the run before. Servers that share the companion store it for each other. */
+export type RestartReport = Read<typeof storedReport>;
+
+/** Judges a restart. @param clean whether the run before ended in order; `undefined`: there was none. */
+export function judgeRestart(
+  clean: boolean | undefined,
+  gap: JudgedGap,
+  totalRuns: number,
+): JudgedRestart {
+  if (clean === undefined) {
+    return { ...gap, ...noGap, kind: restartKind(undefined), clean: true, totalRuns };
+  }
+  return { ...gap, kind: restartKind({ ...gap, clean }), clean, totalRuns };
 }
 
 /**
@@ -129,7 +125,8 @@ export function judgedAgain(
 
 const noGap: Gap = { gapMs: 0, certainty: "certain" };
 
-export interface RestartFacts {
+export interface RestartFacts
+  extends Pick<RestartReport, "totalRuns" | "interrupted" | "quarantined"> {
   /** What the log of runs tells of the last one; `undefined` when it holds none. */
   readonly previous: { readonly runId?: string; readonly clean: boolean | undefined } | undefined;
   /** The companion document as it was found; `undefined` when there was none. */
@@ -139,32 +136,20 @@ export interface RestartFacts {
     | undefined;
   readonly hasChats: boolean;
   readonly gap: JudgedGap;
-  readonly totalRuns: number;
-  readonly interrupted: readonly InterruptedTurn[];
-  readonly quarantined: number;
 }
 
 /** The report of a boot. What the log of runs cannot tell is asked of the document. */
 export function restartReport(facts: RestartFacts): RestartReport {
-  const { previous, document, hasChats, totalRuns, interrupted, quarantined } = facts;
-  const isFresh = previous === undefined && document === undefined && !hasChats;
-  const gap: JudgedGap = isFresh ? { ...facts.gap, ...noGap } : facts.gap;
-  const clean = isFresh || (previous?.clean ?? cleanWithoutRuns(facts));
-  const kind = restartKind(isFresh ? undefined : { ...gap, clean });
+  const { previous, document, gap, totalRuns, interrupted, quarantined } = facts;
   const read = document === "unreadable" ? undefined : document;
   const previousRunId = previous === undefined ? read?.runId : previous.runId;
-  return {
-    ...gap,
-    kind,
-    clean,
-    totalRuns,
-    interrupted,
-    quarantined,
-    previousRunId,
-  };
+  const judged = judgeRestart(wasClean(facts), gap, totalRuns);
+  return { ...judged, previousRunId, interrupted, quarantined };
 }
 
-function cleanWithoutRuns({ document, interrupted }: RestartFacts): boolean {
+function wasClean({ previous, document, hasChats, interrupted }: RestartFacts) {
+  if (previous?.clean !== undefined) return previous.clean;
   if (document === "unreadable") return false;
-  return document?.shutdownClean ?? interrupted.length === 0;
+  if (document !== undefined) return document.shutdownClean;
+  return previous !== undefined || hasChats ? interrupted.length === 0 : undefined;
 }

@@ -4,7 +4,7 @@ import type { Router } from "../server/router.ts";
 import { addClientRoutes, publishInjects } from "./routes/client-routes.ts";
 import { addCompanionRoutes } from "./routes/companion-routes.ts";
 import { type CompanionRun, feelingView, type OnPat, personView } from "./routes/companion-view.ts";
-import { CompanionWrites } from "./routes/companion-writes.ts";
+import { companionWrites } from "./routes/companion-writes.ts";
 import { addFactsRoutes } from "./routes/facts-routes.ts";
 import { addTouchRoute } from "./routes/touch-route.ts";
 
@@ -19,10 +19,10 @@ export function companionRoutes(run: CompanionRun, onPat: OnPat = () => undefine
   return (router: Router) => {
     const { watchers } = router.ports;
     const { companion } = run;
-    const writes = new CompanionWrites(router);
-    addCompanionRoutes(router, run, writes);
-    addTouchRoute(router, run, writes, onPat);
-    addClientRoutes(router, companion, writes);
+    const addWrite = companionWrites(router);
+    addCompanionRoutes(router, run, addWrite);
+    addTouchRoute(router, run, addWrite, onPat);
+    addClientRoutes(router, companion, addWrite);
     if (run.facts !== undefined) addFactsRoutes(router, run.facts);
     router.describeEvents(async () => (await import("./routes/answer-schemas.ts")).events);
     const injects = publishInjects(router, companion);

@@ -16,7 +16,9 @@ import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import { openFileStorage } from "../core/storage/files/open-file-storage.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
-import { recordEnd, recordStart, runsProjection } from "./runs.ts";
+import { judgeGap } from "./gap.ts";
+import { judgeRestart } from "./restart.ts";
+import { recordEnd, recordStart, restartsIn, runsProjection } from "./runs.ts";
 
 class HeldBootClock extends HeldClock implements Clock {
   boot = "boot-a";
@@ -31,8 +33,18 @@ function memoryLogs(): LogStore {
 let ids = 0;
 const newId = () => `id${++ids}`;
 type Known = Parameters<typeof recordStart>[2];
-const begin = (logs: LogStore, known?: Known, clock: Clock = new HeldBootClock()) =>
-  recordStart(logs, { clock, newId }, known);
+async function begin(logs: LogStore, known: Known = {}, clock: Clock = new HeldBootClock()) {
+  const { restart, ...run } = await recordStart(
+    logs,
+    { clock, newId },
+    known,
+    (begun, previous) => {
+      const gap = judgeGap([previous?.lastSign], begun.startedAt);
+      return { ...judgeRestart(previous?.clean, gap, begun.totalRuns), previous };
+    },
+  );
+  return { ...run, previous: restart.previous };
+}
 const endOf = (logs: LogStore, run: { readonly runId: string }, reason = "closed") =>
   recordEnd(logs, new HeldBootClock(), run, reason);
 const countIn = async (logs: LogStore) => (await logs.tail("runs", 0))?.head["total_sessions"];
@@ -57,6 +69,14 @@ test("a boot is one record with run, boot of the machine, uptime, number and pid
     at: "2026-03-01T12:00:00.000Z",
     boot_id: "boot-a",
     uptime_ms: 50_000,
+    restart: {
+      kind: "fresh_start",
+      clean: true,
+      total_sessions: 1,
+      certainty: "certain",
+      gap_ms: 0,
+      judged: { at: "2026-03-01T12:00:00.000Z", boot_id: "boot-a", uptime_ms: 50_000 },
+    },
     pid: 7,
   });
 });
@@ -75,6 +95,14 @@ test("each of 3 runs that were killed is unclean, and counted", async () => {
     clock.pass(5_000);
   }
   assert.equal(await countIn(logs), 3);
+  assert.deepEqual(
+    (await restartsIn(logs)).map(({ totalRuns, kind, gapMs }) => [totalRuns, kind, gapMs]),
+    [
+      [1, "fresh_start", 0],
+      [2, "crash_recovery", 5_000],
+      [3, "crash_recovery", 5_000],
+    ],
+  );
 });
 
 test("ending twice, at once too, is ending once; a reason that is no word is THROUGHLINE_INVALID", async () => {

@@ -9,6 +9,7 @@ import type { JsonObject } from "../core/json.ts";
 import { Place } from "../core/shape.ts";
 import { type LogStore, type StoredRecord, unlisted, update } from "../core/storage/log-store.ts";
 import { type ClockReading, clockReading, readClock } from "./clock-reading.ts";
+import { type JudgedRestart, judgedRestart } from "./restart.ts";
 
 /** The log of runs is neither listed nor searched. */
 export const runsProjection = unlisted;
@@ -38,18 +39,19 @@ const mostRuns = 1_000_000_000;
 const attempts = 3;
 
 /**
- * Stores that a run begins, before anything else happens in it.
+ * Stores that a run begins and how, before anything else happens in it.
  *
  * @param known.atLeast runs that another place knows of, such as an imported document.
  * @param known.pid for people who look into the log.
- * @returns also how the run before it ended; `undefined`: there was none.
+ * @param judge by how the run before it ended; `undefined`: there was none.
  * @throws ThroughlineError the codes of `LogStore.append`: this run must not go on.
  */
-export async function recordStart(
+export async function recordStart<Restart extends JudgedRestart>(
   logs: LogStore,
   { clock, newId }: { readonly clock: Clock; readonly newId: NewId },
-  known: { readonly atLeast?: number | undefined; readonly pid?: number | undefined } = {},
-): Promise<RunStart & { readonly previous: PreviousRun | undefined }> {
+  known: { readonly atLeast?: number | undefined; readonly pid?: number | undefined },
+  judge: (run: RunStart, previous: PreviousRun | undefined) => Restart,
+): Promise<RunStart & { readonly restart: Restart }> {
   const id = newId();
   const runId = runIdOf(id);
   const startedAt = readClock(clock);
@@ -68,11 +70,24 @@ export async function recordStart(
     const totalRuns = isStored ? countOf(newest) : before + 1;
     const head = { run_id: runId, total_sessions: totalRuns };
     const when = clockReading.write(startedAt) as JsonObject;
-    const record = { id, kind: "run_start", ...head, ...when, pid: known.pid };
-    await logs.append(runsKey, [record], { head, expectedSeq: seq });
     const isFirst = seq === 0 || (seq === 1 && isStored);
-    return { runId, startedAt, totalRuns, previous: isFirst ? undefined : lastRunOf(others) };
+    const run = { runId, startedAt, totalRuns };
+    const restart = judge(run, isFirst ? undefined : lastRunOf(others));
+    const how = { restart: judgedRestart.write(restart) as JsonObject, pid: known.pid };
+    const record = { id, kind: "run_start", ...head, ...when, ...how };
+    await logs.append(runsKey, [record], { head, expectedSeq: seq });
+    return { ...run, restart };
   }, isWorthAnother);
+}
+
+/** Lists the newest restarts, the oldest first: how each run of the last 100 records began, where that can be read. */
+export async function restartsIn(logs: LogStore): Promise<readonly JudgedRestart[]> {
+  const { records = [] } = (await logs.tail(runsKey, tailRecords)) ?? {};
+  return records.filter(isStart).flatMap(({ restart }) => {
+    const place = new Place();
+    const read = judgedRestart.read(restart, place);
+    return place.problems.length === 0 ? [read] : [];
+  });
 }
 
 /**

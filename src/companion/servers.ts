@@ -2,7 +2,6 @@ import { errorName } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import { companionAnswers } from "../core/storage/cluster.ts";
 import { companionLease } from "../core/storage/leases.ts";
-import { systemTimers } from "../core/timers.ts";
 import { readClock } from "./clock-reading.ts";
 import {
   type FoundDocument,
@@ -84,7 +83,7 @@ export class Servers {
   }
 
   #isAnswered(waitMs?: number): Promise<boolean> {
-    const { storage, timers = systemTimers } = this.#ports;
+    const { storage, timers } = this.#ports;
     return companionAnswers(storage.cluster, timers, waitMs);
   }
 

@@ -17,7 +17,7 @@ import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import { Companion } from "./companion.ts";
 import { documentKey } from "./companion-document.ts";
-import { CompanionPart, partOf } from "./conversation/companion-part.ts";
+import { companionPart, partOf } from "./conversation/companion-part.ts";
 import { forgetLeft, keptChats } from "./forget-chat.ts";
 import type { CompanionOptions } from "./options.ts";
 
@@ -41,7 +41,6 @@ export { ReplayBreaker, voiceReplay } from "./conversation/voice-replay.ts";
 export { builtInEmotions } from "./emotion/built-in-emotions.ts";
 export { type EmotionConfiguration, readEmotionConfiguration } from "./emotion/configuration.ts";
 export type { Feeling } from "./emotion/feel.ts";
-export type { MemoryProvider } from "./facts.ts";
 export type { CompanionOptions } from "./options.ts";
 export type { RestartKind, RestartReport } from "./restart.ts";
 
@@ -140,7 +139,7 @@ class CompanionExtension implements Extension {
   }
 
   turn(turn: Turn): TurnHooks {
-    return this.run === undefined ? noHooks : new CompanionPart(this.run, turn);
+    return this.run === undefined ? noHooks : companionPart(this.run, turn);
   }
 
   async preview(chatId: string): Promise<TurnPart> {

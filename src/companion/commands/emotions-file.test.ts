@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
+import { silentLogger } from "../../core/logger.ts";
 import type { EmotionConfiguration } from "../emotion/configuration.ts";
 import { EmotionsWatch, readEmotionsFile } from "./emotions-file.ts";
 
@@ -43,10 +44,9 @@ const refused: readonly [says: string, text: string | Uint8Array, problem: RegEx
 ];
 for (const [says, text, problem] of refused) {
   test(`a file ${says} is refused with its name and ${problem.source}`, (t) => {
-    const file = readEmotionsFile(fileWith(t, text));
-    if (file.kind !== "refused") assert.fail(file.kind);
-    assert.ok(file.problems[0]?.startsWith(name), file.problems[0]);
-    assert.match(file.problems[0]!.slice(name.length), problem);
+    const [first = ""] = readEmotionsFile(fileWith(t, text)).problems;
+    assert.ok(first.startsWith(name), first);
+    assert.match(first.slice(name.length), problem);
   });
 }
 
@@ -56,12 +56,13 @@ function watched(path: string) {
   const tell = (configuration: EmotionConfiguration | undefined) => {
     events.push(configuration?.emotions.joy.baseline ?? "built-in");
   };
-  const watch = new EmotionsWatch({
-    path,
-    timers,
-    onChange: tell,
-    onProblem: ([first = ""]) => events.push(first.slice(name.length).replace(/(:\d+):.*$/, "$1")),
-  });
+  const logger = {
+    ...silentLogger,
+    warn: ({ first }: { readonly first?: string }) =>
+      void events.push(`${first}`.slice(name.length).replace(/(:\d+):.*$/, "$1")),
+    info: () => void events.push(""),
+  };
+  const watch = new EmotionsWatch({ home: dirname(path), timers, logger, onChange: tell });
   const baseline = () => watch.configuration?.emotions.joy.baseline ?? "built-in";
   return { watch, timers, events, baseline };
 }
@@ -171,11 +172,11 @@ test("a reload reads the file at once and answers with what it found", (t) => {
   const path = fileWith(t, joyOf(0.1));
   const { watch, events } = watched(path);
   fs.writeFileSync(path, joyOf(0.2));
-  assert.equal(watch.reload().kind, "read");
+  assert.deepEqual(watch.reload(), []);
   fs.writeFileSync(path, malformed);
-  assert.equal(watch.reload().kind, "refused");
+  assert.equal(watch.reload().length, 1);
   fs.rmSync(path);
-  assert.equal(watch.reload().kind, "absent");
+  assert.deepEqual(watch.reload(), []);
   assert.deepEqual(
     events.filter((event) => typeof event === "number"),
     [0.2],
@@ -188,8 +189,8 @@ test("a watch that nobody closed does not keep the process alive", (t) => {
   const script = `
     const { EmotionsWatch } = await import(${url("emotions-file.ts")});
     const { systemTimers } = await import(${url("../../core/timers.ts")});
-    const path = ${JSON.stringify(fileWith(t))};
-    new EmotionsWatch({ path, timers: systemTimers, onChange() {}, onProblem() {} });`;
+    const home = ${JSON.stringify(dirname(fileWith(t)))};
+    new EmotionsWatch({ home, timers: systemTimers, logger: {}, onChange() {} });`;
   const args = ["--input-type=module", "--eval", script];
   const { status, signal } = spawnSync(process.execPath, args, { timeout: 10_000 });
   assert.deepEqual({ status, signal }, { status: 0, signal: null });

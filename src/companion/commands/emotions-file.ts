@@ -1,11 +1,12 @@
-import { basename } from "node:path";
+import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { EditedFile, type EditedText } from "../../cli/edited-file.ts";
 import { type KeyPath, keyText, readYaml } from "../../cli/yaml-text.ts";
+import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";
 import { type EmotionConfiguration, readEmotionConfiguration } from "../emotion/configuration.ts";
 
-export const emotionsName = "emotions.yaml";
+const emotionsName = "emotions.yaml";
 
 /** Its bound in bytes. The built-in configuration takes 4 KiB. */
 const maxBytes = 64 * 1024;
@@ -14,85 +15,79 @@ const lookEveryMs = 2_000;
 /** When another text was seen it is read again, so that a half-written file does not count. */
 const settleMs = 250;
 
-type EmotionsFile =
-  | { readonly kind: "absent" }
-  | { readonly kind: "read"; readonly configuration: EmotionConfiguration }
+interface EmotionsFile {
+  /** `undefined`: there is no file, or it is refused. */
+  readonly configuration: EmotionConfiguration | undefined;
   /**
-   * Sentences for the person who wrote it, `emotions.yaml:line: key: what is wrong`; at least one. They
-   * go out over HTTP: none tells where the file lies.
+   * Why it is refused: sentences for the person who wrote it, `emotions.yaml:line: key: what is wrong`. They go
+   * out over HTTP: none tells where the file lies.
    */
-  | { readonly kind: "refused"; readonly problems: readonly string[] };
+  readonly problems: readonly string[];
+}
 
 /** Reads a file of emotions. One thing wrong, and nothing of it is taken. Never throws. */
 export function readEmotionsFile(path: string): EmotionsFile {
-  return emotionsIn(new EditedFile(path, maxBytes).read(), basename(path));
+  return emotionsIn(new EditedFile(path, maxBytes).read());
 }
 
-function emotionsIn({ text, problem }: EditedText, name: string): EmotionsFile {
-  if (problem !== undefined) return { kind: "refused", problems: [problem] };
-  return text === undefined ? { kind: "absent" } : readEmotions(text, name);
-}
-
-function readEmotions(text: string, name: string): EmotionsFile {
-  const place = (line: number, keys: KeyPath) =>
-    keys.length === 0 ? `${name}:${line}: ` : `${name}:${line}: ${keyText(keys)}: `;
+function emotionsIn({ text, problem }: EditedText): EmotionsFile {
+  if (problem !== undefined) return refused([problem]);
+  if (text === undefined) return refused([]);
+  const place = (line: number, keys: KeyPath) => {
+    return `${emotionsName}:${line}: ${keys.length === 0 ? "" : `${keyText(keys)}: `}`;
+  };
   const yaml = readYaml(text);
   if ("problems" in yaml) {
-    const problems = yaml.problems.map(({ line, path: keys, says }) => place(line, keys) + says);
-    return { kind: "refused", problems };
+    return refused(yaml.problems.map(({ line, path, says }) => place(line, path) + says));
   }
   const read = readEmotionConfiguration(yaml.value);
-  if ("configuration" in read) return { kind: "read", configuration: read.configuration };
-  const problems = read.problems.map(
-    (problem) => place(yaml.lineOf(problem.path), problem.path) + problem.says,
-  );
-  return { kind: "refused", problems };
+  if ("configuration" in read) return { configuration: read.configuration, problems: [] };
+  return refused(read.problems.map(({ path, says }) => place(yaml.lineOf(path), path) + says));
+}
+
+function refused(problems: readonly string[]): EmotionsFile {
+  return { configuration: undefined, problems };
 }
 
 interface EmotionsFileOptions {
-  readonly path: string;
+  readonly home: string;
   /** Another configuration is in force; `undefined`: the built-in one. */
   readonly onChange: (configuration: EmotionConfiguration | undefined) => void;
-  /**
-   * The file is refused, and what was in force stays. Once for each version of the file; with an empty
-   * list when it can be read again, or is gone.
-   */
-  readonly onProblem: (problems: readonly string[]) => void;
   readonly timers: Timers;
+  /** Is told of each version that is refused, and when the file can be read again, or is gone. */
+  readonly logger: Logger;
 }
 
 /**
- * The emotions of a file, which is read again every 2 s: editors may write it in place, rename one over it, or move
- * it away first. Another text counts, and so does none, once it is still the same 0.25 s later. A file that is
- * refused changes nothing. Calls back for changes after this call, and for problems also during it.
- * Does not keep the process alive.
+ * `emotions.yaml` of a home, which is read again every 2 s: editors may write it in place, rename one over it, or
+ * move it away first. Another text counts, and so does none, once it is still the same 0.25 s later. A file that is
+ * refused changes nothing. Does not keep the process alive.
  */
 export class EmotionsWatch {
   readonly #options: EmotionsFileOptions;
   readonly #file: EditedFile;
   /** What is in force; `undefined`: the built-in one. */
   configuration: EmotionConfiguration | undefined;
+  /** What is wrong with the file: then what was in force stays. */
+  problems: readonly string[] = [];
   /** The text that was taken or refused last. */
   #known: EditedText;
   /** Another one, which is to be there still at the next look. */
   #unsettled: EditedText | undefined;
-  #isRefused = false;
   #stopTimer = () => {};
 
   constructor(options: EmotionsFileOptions) {
     this.#options = options;
-    this.#file = new EditedFile(options.path, maxBytes);
+    this.#file = new EditedFile(join(options.home, emotionsName), maxBytes);
     this.#known = this.#file.read();
-    const file = emotionsIn(this.#known, basename(options.path));
-    this.#isRefused = file.kind === "refused";
-    if (file.kind === "refused") options.onProblem(file.problems);
-    if (file.kind === "read") this.configuration = file.configuration;
+    this.configuration = this.#take(this.#known);
     this.#lookIn(lookEveryMs);
   }
 
-  /** Reads the file now, as if it had changed. @returns what is in force then, or the problems. */
-  reload(): EmotionsFile {
-    return this.#apply(this.#file.read());
+  /** Reads the file now, as if it had changed. @returns what is wrong with it. */
+  reload(): readonly string[] {
+    this.#apply(this.#file.read());
+    return this.problems;
   }
 
   close(): void {
@@ -113,18 +108,26 @@ export class EmotionsWatch {
     if (isNew && isSettled) this.#apply(edited);
   }
 
-  #apply(edited: EditedText): EmotionsFile {
+  #apply(edited: EditedText): void {
     this.#known = edited;
-    const file = emotionsIn(edited, basename(this.#options.path));
-    const wasRefused = this.#isRefused;
-    this.#isRefused = file.kind === "refused";
-    if (file.kind === "refused") this.#options.onProblem(file.problems);
-    else if (wasRefused) this.#options.onProblem([]);
-    const configuration = file.kind === "read" ? file.configuration : undefined;
-    if (!this.#isRefused && !isDeepStrictEqual(configuration, this.configuration)) {
-      this.configuration = configuration;
-      this.#options.onChange(configuration);
-    }
-    return file;
+    const configuration = this.#take(edited);
+    if (this.problems.length > 0 || isDeepStrictEqual(configuration, this.configuration)) return;
+    this.configuration = configuration;
+    this.#options.onChange(configuration);
+  }
+
+  #take(edited: EditedText): EmotionConfiguration | undefined {
+    const { logger } = this.#options;
+    const { configuration, problems } = emotionsIn(edited);
+    const wasRefused = this.problems.length > 0;
+    this.problems = problems;
+    if (problems.length > 0) {
+      const fields = { problems: problems.length, first: problems[0] };
+      logger.warn(fields, "emotions.yaml has errors; the emotions in use stay");
+    } else if (wasRefused && edited.text !== undefined) {
+      logger.info({}, "emotions.yaml can be read again and is in use");
+    } else if (wasRefused)
+      logger.info({}, "emotions.yaml is gone; the built-in emotions are in use");
+    return configuration;
   }
 }

@@ -3,7 +3,7 @@ import { EditedFile, type EditedText } from "../../cli/edited-file.ts";
 import { readStartOfOwnFile } from "../../cli/own-file.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import { factLines, factsChars, type MemoryProvider } from "../facts.ts";
+import { factLines, factsChars } from "../facts.ts";
 
 const factsName = "facts.md";
 
@@ -13,7 +13,7 @@ const maxFactsBytes = 64 * 1024;
  * What to remember, as a person wrote it into `facts.md` of the home: plain text, a fact a line,
  * read again each time it is asked for. Without the file there is nothing to remember.
  */
-export class FactsFile implements MemoryProvider {
+export class FactsFile {
   readonly maxBytes = maxFactsBytes;
   /** A process that keeps nothing writes no file. */
   readonly isEditable: boolean;

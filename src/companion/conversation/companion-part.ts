@@ -1,10 +1,9 @@
-import type { StoredMessage } from "../../core/chat/message.ts";
-import type { BegunTurn, TurnHooks, TurnPart } from "../../core/extension.ts";
+import type { TurnHooks, TurnPart } from "../../core/extension.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import type { Companion } from "../companion.ts";
+import type { SleepState } from "../companion-document.ts";
 import { durationText } from "../durations.ts";
 import type { Feeling } from "../emotion/feel.ts";
-import type { SleepState } from "../life.ts";
 import { label } from "../quoted-lines.ts";
 import type { RestartNotice } from "../restart-notices.ts";
 
@@ -24,39 +23,31 @@ export async function partOf(
 }
 
 /** The companion's part in one turn: what it lets the model know, and what the turn does to it. */
-export class CompanionPart implements TurnHooks {
-  readonly #companion: Companion;
-  readonly #turn: Pick<Turn, "chatId" | "span">;
-  #notice: RestartNotice | undefined;
-  #thoughtEnds = () => {};
-
-  constructor(companion: Companion, turn: Pick<Turn, "chatId" | "span">) {
-    this.#companion = companion;
-    this.#turn = turn;
-  }
-
-  async begun({ user, acknowledged }: BegunTurn): Promise<TurnPart> {
-    const { chatId } = this.#turn;
-    const companion = this.#companion;
-    this.#notice = await companion.notices.begin(chatId, acknowledged, user.seq);
-    this.#turn.span.add({ restart: this.#notice?.kind });
-    const part = await partOf(companion, this.#notice);
-    this.#thoughtEnds = companion.emotions.think();
-    return part;
-  }
-
-  ended(answer: StoredMessage | undefined): void {
-    this.#thoughtEnds();
-    const { chatId } = this.#turn;
-    const { notices } = this.#companion;
-    // The late answer of a period that has ended changes nothing in the one that continues; nor does
-    // one without a word.
-    if (answer === undefined || answer.hidden || answer.content === "") {
-      notices.failed(chatId);
-      return;
-    }
-    if (this.#notice !== undefined) notices.delivered(chatId, this.#notice);
-  }
+export function companionPart(
+  companion: Companion,
+  turn: Pick<Turn, "chatId" | "span">,
+): TurnHooks {
+  const { emotions, notices } = companion;
+  const { chatId, span } = turn;
+  let notice: RestartNotice | undefined;
+  let thoughtEnds = () => {};
+  return {
+    async begun({ user, acknowledged }) {
+      notice = await notices.begin(chatId, acknowledged, user.seq);
+      span.add({ restart: notice?.kind });
+      const part = await partOf(companion, notice);
+      thoughtEnds = emotions.think();
+      return part;
+    },
+    ended(answer) {
+      thoughtEnds();
+      // The late answer of a period that has ended changes nothing in the one that continues; nor does
+      // one without a word.
+      const isAnswered = answer !== undefined && !answer.hidden && answer.content !== "";
+      if (!isAnswered) notices.failed(chatId);
+      else if (notice !== undefined) notices.delivered(chatId, notice);
+    },
+  };
 }
 
 /**

@@ -1,11 +1,10 @@
 // What a client's model is to hear while it runs: put into its stream, or published as an event.
 
-import type { Clock } from "../../core/clock.ts";
 import { errorName } from "../../core/errors.ts";
-import type { Logger } from "../../core/logger.ts";
-import type { Timers } from "../../core/timers.ts";
+import type { Runtime } from "../../core/runtime.ts";
 import type { Inject } from "../client-runs.ts";
 import { durationText } from "../durations.ts";
+import type { KeptLife } from "../kept-life.ts";
 
 /** A voice model's stream: not connected, connected and silent, or speaking. */
 export type StreamState = "inactive" | "idle" | "speaking";
@@ -45,13 +44,13 @@ const throttleMs = 3_000;
 const acknowledgeTimeoutMs = 30_000;
 
 export class Throttle {
-  readonly #ports: { readonly clock: Clock; readonly timers: Timers };
+  readonly #ports: Pick<Runtime, "clock" | "timers">;
   /** @returns whether something was sent. */
   readonly #send: () => boolean;
   #nextAt = Number.NEGATIVE_INFINITY;
   #cancel = () => {};
 
-  constructor(ports: { readonly clock: Clock; readonly timers: Timers }, send: () => boolean) {
+  constructor(ports: Pick<Runtime, "clock" | "timers">, send: () => boolean) {
     this.#ports = ports;
     this.#send = send;
   }
@@ -70,20 +69,6 @@ export class Throttle {
   }
 }
 
-interface InjectorPorts {
-  readonly stream: InjectionStream;
-  /** What is to be heard, the oldest first. */
-  readonly injects: () => readonly Inject[];
-  /** Notes that all up to the one of this id were heard. */
-  readonly heard: (id: string) => Promise<unknown>;
-  /** Calls back when there may be more. @returns what ends it. */
-  readonly onChange: (listener: () => void) => () => void;
-  readonly clock: Clock;
-  readonly timers: Timers;
-  /** Gets ids, counts and reasons, never a text. */
-  readonly logger: Logger;
-}
-
 interface Attempt {
   readonly voiceStream: string;
   readonly stopTimeout: () => void;
@@ -95,18 +80,22 @@ interface Attempt {
  * acknowledges it.
  */
 export class Injector {
-  readonly #ports: InjectorPorts;
+  readonly #kept: KeptLife;
+  readonly #client: string;
+  readonly #stream: InjectionStream;
   readonly #throttle: Throttle;
   readonly #ends: readonly (() => void)[];
   #attempt: Attempt | undefined;
   #isClosed = false;
 
-  constructor(ports: InjectorPorts) {
-    this.#ports = ports;
-    this.#throttle = new Throttle(ports, () => this.#send());
+  constructor(kept: KeptLife, client: string, stream: InjectionStream) {
+    this.#kept = kept;
+    this.#client = client;
+    this.#stream = stream;
+    this.#throttle = new Throttle(kept.ports, () => this.#send());
     this.#ends = [
-      ports.stream.onChange(() => this.#onStream()),
-      ports.onChange(() => this.#throttle.look()),
+      stream.onChange(() => this.#onStream()),
+      kept.onChange(({ type }) => type === "injects" && this.#throttle.look()),
     ];
     this.#throttle.look();
   }
@@ -121,14 +110,20 @@ export class Injector {
 
   #onStream(): void {
     const attempt = this.#attempt;
-    if (attempt !== undefined && attempt.voiceStream !== this.#ports.stream.voiceStream) {
+    if (attempt !== undefined && attempt.voiceStream !== this.#stream.voiceStream) {
       this.#end(attempt);
     } else this.#throttle.look();
   }
 
+  /** What is to be heard, the oldest first. */
+  get #items(): readonly Inject[] {
+    return this.#kept.life.clients.find(({ client }) => client === this.#client)?.injects ?? [];
+  }
+
   #send(): boolean {
-    const { stream, injects, heard, clock, timers, logger } = this.#ports;
-    const items = injects();
+    const stream = this.#stream;
+    const { clock, timers, logger } = this.#kept.ports;
+    const items = this.#items;
     const isFree = !this.#isClosed && this.#attempt === undefined && stream.state === "idle";
     if (!isFree || items.length === 0) return false;
     const stopTimeout = timers.after(acknowledgeTimeoutMs, () => this.#end(attempt));
@@ -140,8 +135,9 @@ export class Injector {
       try {
         await stream.inject(text, ids);
         // Counts also when it comes late, for a call that was given up.
-        const last = injects().find(({ id }) => id === ids.at(-1));
-        if (last !== undefined) await heard(last.id);
+        const last = this.#items.find(({ id }) => id === ids.at(-1));
+        const step = { kind: "client", client: this.#client, does: "heard" } as const;
+        if (last !== undefined) await this.#kept.save({ ...step, text: last.id });
       } catch (error) {
         logger.warn({ error: errorName(error), items: items.length }, "texts were not heard");
       }

@@ -45,12 +45,6 @@ interface AppliedEvent {
   readonly id: string;
 }
 
-interface EventOutcome {
-  readonly state: EmotionState;
-  /** The event wounds: it did, or there are `max_wounds` already and only its deltas applied. */
-  readonly wound?: "added" | "limit";
-}
-
 const limits = { intensity: 10, idLength: 64 } as const;
 
 export const longestOverrideSeconds = 3600;
@@ -59,6 +53,7 @@ export const longestOverrideSeconds = 3600;
  * Something happened: levels move and stay within 0 to 1, wounds heal a little, and a severe event
  * may leave a new one. Counts as a stimulus. A severe event changes the mood at once.
  *
+ * @returns `wound` if the event wounds: it did, or there are `max_wounds` already and only its deltas applied.
  * @throws ThroughlineError `THROUGHLINE_INVALID`: no such event (the message lists those there
  *   are), or an intensity or id out of bounds.
  */
@@ -66,7 +61,7 @@ export function applyEvent(
   config: EmotionConfiguration,
   state: EmotionState,
   { event: name, intensity = 1, id }: AppliedEvent,
-): EventOutcome {
+) {
   const event = own(config.events, name);
   if (event === undefined) {
     const names = Object.keys(config.events).join(", ") || "none";
@@ -89,7 +84,8 @@ export function applyEvent(
   const left = old.filter(hurts);
   const added = event.wound && { id, event: name, ...event.wound, createdAt: at };
   const isFull = left.length >= config.settings.maxWounds;
-  const wound = added && hurts(added) ? (isFull ? "limit" : "added") : undefined;
+  const wound: "added" | "limit" | undefined =
+    added && hurts(added) ? (isFull ? "limit" : "added") : undefined;
   const wounds = added && wound === "added" ? [...left, added] : left;
   const after = { ...now, levels, wounds, stimulusAt: at };
   const isSevere = event.severity === "severe";
@@ -179,12 +175,4 @@ export function resetLevels(config: EmotionConfiguration, state: EmotionState): 
   return anchorHere(config, state, {
     levels: eachLevel((emotion) => config.emotions[emotion].baseline),
   });
-}
-
-/**
- * The state that goes on under another configuration: all that is felt now stays, also wounds that are
- * more than the other one allows. Those that come later are limited.
- */
-export function reconfigure(before: EmotionConfiguration, state: EmotionState): EmotionState {
-  return anchorHere(before, state);
 }

@@ -19,7 +19,14 @@ import {
   whole,
   word,
 } from "../../core/shape.ts";
-import { type Emotion, emotions, moods, type VoiceState, voiceStates } from "./emotion.ts";
+import {
+  type Emotion,
+  emotionLimits,
+  emotions,
+  moods,
+  type VoiceState,
+  voiceStates,
+} from "./emotion.ts";
 import { wordsOf } from "./words.ts";
 
 /** From the least to the gravest. */
@@ -43,22 +50,6 @@ export interface Comparison {
 
 /** Source: the original compared floats that were moved frame by frame. */
 export const equalityTolerance = 0.001;
-
-/** Bounds of a configuration. Seconds and rates are far past any use, so that sums stay finite. */
-export const emotionLimits = {
-  events: 200,
-  rules: 100,
-  conditions: 16,
-  triggers: 100,
-  patterns: 1_000,
-  patternWords: 8,
-  patternLength: 100,
-  nameLength: 64,
-  wounds: 20,
-  seconds: 1_000_000_000,
-  perSecond: 1_000,
-  delta: 10,
-} as const;
 
 const seconds = (otherwise: number) => number(0, emotionLimits.seconds, otherwise, 1000);
 const rate = (otherwise: number) => number(0, emotionLimits.perSecond, otherwise);

@@ -8,6 +8,22 @@
 //   on disk              stored-emotions.ts
 //   below that           levels.ts, boredom.ts, mood-rules.ts, mood-changes.ts, lines.ts
 
+import {
+  each,
+  flag,
+  list,
+  nullable,
+  number,
+  object,
+  optional,
+  type Read,
+  record,
+  type Shape,
+  text,
+  whole,
+  word,
+} from "../../core/shape.ts";
+
 /** In the order in which a tie for the highest level is decided. */
 export const emotions = ["joy", "sadness", "anger", "fear", "disgust"] as const;
 export type Emotion = (typeof emotions)[number];
@@ -33,53 +49,80 @@ export type Mood = (typeof moods)[number];
 export const voiceStates = ["idle", "listening", "thinking", "speaking"] as const;
 export type VoiceState = (typeof voiceStates)[number];
 
+/** Bounds of a configuration. Seconds and rates are far past any use, so that sums stay finite. */
+export const emotionLimits = {
+  events: 200,
+  rules: 100,
+  conditions: 16,
+  triggers: 100,
+  patterns: 1_000,
+  patternWords: 8,
+  patternLength: 100,
+  nameLength: 64,
+  wounds: 20,
+  seconds: 1_000_000_000,
+  perSecond: 1_000,
+  delta: 10,
+} as const;
+
+/** The last instant that a state can reach, that of `Date`: later ones are cut to it. */
+export const lastInstant = 8_640_000_000_000_000;
+
+export const share = number(0, 1);
+export const instant = whole(-lastInstant, lastInstant);
+export const shareByEmotion = each(emotions, optional(share), "left out") as Shape<Partial<Levels>>;
+
+const wound = object(
+  {
+    id: text(),
+    event: text(),
+    /** As they were at the anchor. */
+    floors: shareByEmotion,
+    durationMs: whole(0, emotionLimits.seconds * 1000),
+    healPerSecond: number(0, emotionLimits.perSecond),
+    createdAt: instant,
+  },
+  "left out",
+);
+
 /**
  * A lasting hurt: floors that levels do not fall below. They hold until `createdAt + durationMs`,
  * then fall by `healPerSecond`; the wound is gone when all are 0.
  */
-export interface Wound {
-  readonly id: string;
-  readonly event: string;
-  /** From 0 to 1, as they were at the anchor. */
-  readonly floors: Readonly<Partial<Record<Emotion, number>>>;
-  readonly durationMs: number;
-  readonly healPerSecond: number;
-  readonly createdAt: number;
-}
+export type Wound = Read<typeof wound>;
+
+const override = object({ mood: word(moods), until: instant }, "left out");
 
 /** A mood that somebody asked for. It shows up to and including `until`. */
-export interface Override {
-  readonly mood: Mood;
-  readonly until: number;
-}
+export type Override = Read<typeof override>;
 
-export interface MoodCause {
-  readonly event: string;
-  readonly at: number;
-  readonly mood: Mood;
-}
+/** Our own state as it is stored, to the bit. */
+export const storedAnchor = object(
+  {
+    at: instant,
+    levels: each(emotions, share, "left out"),
+    boredom: share,
+    wounds: list(wound, emotionLimits.wounds),
+    /** A run is up. While none is, boredom only falls. */
+    isUp: flag(),
+    voiceState: word(voiceStates),
+    /** The last event, act of a person, or start of a run: neglect counts from here. */
+    stimulusAt: instant,
+    personAt: instant,
+    /** What the rules had made of it when the anchor was set; the values above may say another. */
+    mood: word(moods),
+    moodSince: instant,
+    override: nullable(override),
+    /** The last event that brought another mood; it explains the mood while that is still the one. */
+    cause: nullable(object({ event: text(), at: instant, mood: word(moods) }, "left out")),
+    /** When the words of a trigger last caused each event. */
+    heardAt: record(instant),
+  },
+  "left out",
+);
 
 /** The last moment at which something other than time happened, and all that was felt then. */
-export interface Anchor {
-  readonly at: number;
-  readonly levels: Levels;
-  readonly boredom: number;
-  readonly wounds: readonly Wound[];
-  /** A run is up. While none is, boredom only falls. */
-  readonly isUp: boolean;
-  readonly voiceState: VoiceState;
-  /** The last event, act of a person, or start of a run: neglect counts from here. */
-  readonly stimulusAt: number;
-  readonly personAt: number;
-  /** What the rules had made of it when the anchor was set; the values above may say another. */
-  readonly mood: Mood;
-  readonly moodSince: number;
-  readonly override: Override | null;
-  /** The last event that brought another mood; it explains the mood while that is still the one. */
-  readonly cause: MoodCause | null;
-  /** When the words of a trigger last caused each event. */
-  readonly heardAt: Readonly<Record<string, number>>;
-}
+export type Anchor = Read<typeof storedAnchor>;
 
 /**
  * How the companion feels, at any instant. Only `at` moves with time; what is felt at `at` is
@@ -94,9 +137,6 @@ export interface EmotionState {
   readonly at: number;
   readonly anchor: Anchor;
 }
-
-/** The last instant that a state can reach, that of `Date`: later ones are cut to it. */
-export const lastInstant = 8_640_000_000_000_000;
 
 /** Calls `tell` for each of the five emotions. */
 export function eachLevel<T>(tell: (emotion: Emotion) => T): Readonly<Record<Emotion, T>> {

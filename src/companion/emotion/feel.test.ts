@@ -4,14 +4,13 @@ import {
   applyEvent,
   overrideMood,
   personActs,
-  reconfigure,
   resetLevels,
   resume,
   setVoice,
   startState,
   suspend,
 } from "./acts.ts";
-import { anchored } from "./anchor.ts";
+import { anchored, anchorHere } from "./anchor.ts";
 import { builtInEmotions, builtInEmotionsFile } from "./built-in-emotions.ts";
 import { type EmotionConfiguration, readEmotionConfiguration } from "./configuration.ts";
 import {
@@ -374,7 +373,7 @@ test("a reset takes levels to their baseline; wounds, boredom and override stay"
 test("another configuration changes what follows, not what is felt", () => {
   const slow = changed("emotions", { joy: { baseline: 0.9, decay_rate: 0.001 } });
   const state = evolve(after(born, "violence", "abuse", "violence"), 1_000);
-  const changedState = reconfigure(config, state);
+  const changedState = anchorHere(config, state);
   assert.deepEqual(feel(slow, changedState).levels, feel(config, state).levels);
   near(feel(slow, evolve(changedState, 1e9)).levels.joy, 0.9);
 });
@@ -383,7 +382,7 @@ for (const most of [0, 1, 2]) {
   test(`three wounds stay when at most ${most} are allowed, and a further one is not left`, () => {
     const strict = changed("settings", { max_wounds: most });
     const before = evolve(after(born, "violence", "abuse", "violence"), 1_000);
-    const state = reconfigure(config, before);
+    const state = anchorHere(config, before);
     assert.deepEqual(feel(strict, state).wounds, feel(config, before).wounds);
     assert.equal(feel(strict, state).wounds.length, 3);
     const { state: hurt, wound } = applyEvent(strict, state, { event: "abuse", id: "one more" });

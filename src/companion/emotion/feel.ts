@@ -21,14 +21,8 @@ export interface Feeling {
   readonly voiceState: VoiceState;
 }
 
-interface FeltWound {
-  readonly id: string;
-  readonly event: string;
-  /** As they are now. */
-  readonly floors: Wound["floors"];
-  readonly durationMs: number;
-  readonly healPerSecond: number;
-  readonly createdAt: number;
+/** A wound, its floors as they are now. */
+interface FeltWound extends Wound {
   readonly ageSeconds: number;
   /** The floors are falling: the wound is as old as its duration, or older. */
   readonly healing: boolean;

@@ -14,13 +14,13 @@ import {
   applyEvent,
   overrideMood,
   personActs,
-  reconfigure,
   resetLevels,
   resume,
   setVoice,
   startState,
   suspend,
 } from "./acts.ts";
+import { anchorHere } from "./anchor.ts";
 import { builtInEmotionsFile } from "./built-in-emotions.ts";
 import { type EmotionConfiguration, readEmotionConfiguration } from "./configuration.ts";
 import type { EmotionState, VoiceState } from "./emotion.ts";
@@ -411,7 +411,7 @@ class Life {
       const file = otherFile();
       simulation.change({ file });
       this.config = read(file);
-      this.state = reconfigure(config, state);
+      this.state = anchorHere(config, state);
     }
   }
 

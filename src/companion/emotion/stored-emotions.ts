@@ -2,77 +2,37 @@
 import {
   checked,
   each,
-  flag,
   list,
   nullAsAbsent,
-  nullable,
   number,
   object,
   optional,
   type Read,
-  record,
   type Shape,
   text,
-  whole,
   word,
 } from "../../core/shape.ts";
 import { longestOverrideSeconds } from "./acts.ts";
 import { anchored, anchorHere, longestToHeal, restingAnchor } from "./anchor.ts";
-import { type EmotionConfiguration, emotionLimits as limits } from "./configuration.ts";
+import type { EmotionConfiguration } from "./configuration.ts";
 import {
-  type Anchor,
   type EmotionState,
   emotions,
+  instant,
   type Levels,
   lastInstant,
-  type MoodCause,
+  emotionLimits as limits,
   moods,
-  type Override,
-  voiceStates,
+  share,
+  shareByEmotion,
+  storedAnchor,
   type Wound,
 } from "./emotion.ts";
 import { feel } from "./feel.ts";
 
-const share = number(0, 1);
-const instant = whole(-lastInstant, lastInstant);
-const byEmotion = each(emotions, optional(share), "left out") as Shape<Partial<Levels>>;
-
-const wound = object<Wound>(
-  {
-    id: text(),
-    event: text(),
-    floors: byEmotion,
-    durationMs: whole(0, limits.seconds * 1000),
-    healPerSecond: number(0, limits.perSecond),
-    createdAt: instant,
-  },
-  "left out",
-);
-
-const anchor = object<Anchor>(
-  {
-    at: instant,
-    levels: each(emotions, share, "left out"),
-    boredom: share,
-    wounds: list(wound, limits.wounds),
-    isUp: flag(),
-    voiceState: word(voiceStates),
-    stimulusAt: instant,
-    personAt: instant,
-    mood: word(moods),
-    moodSince: instant,
-    override: nullable(object<Override>({ mood: word(moods), until: instant }, "left out")),
-    cause: nullable(
-      object<MoodCause>({ event: text(), at: instant, mood: word(moods) }, "left out"),
-    ),
-    heardAt: record(instant),
-  },
-  "left out",
-);
-
 /** The state itself: what comes back is the same to the bit. */
 export const storedState = checked(
-  object<EmotionState>({ at: instant, anchor }, "left out"),
+  object<EmotionState>({ at: instant, anchor: storedAnchor }, "left out"),
   ({ at, anchor: { at: anchoredAt, wounds, override, cause, heardAt, ...since } }, place) => {
     const { stimulusAt, personAt, moodSince } = since;
     const past = [stimulusAt, personAt, moodSince, cause?.at ?? anchoredAt];
@@ -92,7 +52,7 @@ const seedWound = object(
   {
     id: text(undefined, "unknown"),
     event: text(undefined, "unknown"),
-    floors: byEmotion,
+    floors: shareByEmotion,
     durationMs: ["duration", number(0, limits.seconds, 300, 1000)],
     healPerSecond: ["heal_rate", number(0, limits.perSecond, 0.001)],
     createdAt: ["created_at", number(-lastInstant / 1000, lastInstant / 1000, 0, 1000)],

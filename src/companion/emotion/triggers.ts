@@ -40,19 +40,13 @@ export function causesOf(
   return causes;
 }
 
-interface Heard {
-  readonly event: string;
-  /** As in `EventOutcome`. */
-  readonly wound?: "added" | "limit";
-}
-
 /** Applies what words triggered, each at most once. What the configuration has no event for does nothing. */
 export function feelHeard(
   config: EmotionConfiguration,
   state: EmotionState,
   named: readonly string[],
   newId: NewId,
-): { readonly state: EmotionState; readonly felt: readonly Heard[] } {
+) {
   const events = named.filter((event) => Object.hasOwn(config.events, event));
   if (events.length === 0) return { state, felt: [] };
   const isCooling = coolingAt(config, state);

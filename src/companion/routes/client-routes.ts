@@ -5,17 +5,13 @@ import type { ClientRun, Inject } from "../client-runs.ts";
 import type { Companion } from "../companion.ts";
 import { injectionText, Throttle } from "../conversation/injector.ts";
 import { clientView } from "./companion-view.ts";
-import type { CompanionWrites } from "./companion-writes.ts";
+import type { AddWrite } from "./companion-writes.ts";
 import { answer, clientBody, deliveredBody, injectBody } from "./schemas.ts";
 
-export function addClientRoutes(
-  router: Router,
-  companion: Companion,
-  writes: CompanionWrites,
-): void {
+export function addClientRoutes(router: Router, companion: Companion, addWrite: AddWrite): void {
   const { clients } = companion;
   const answers = answer("The client's run.", "clientRun");
-  writes.add(
+  addWrite(
     {
       path: "/api/session",
       id: "beginClientRun",
@@ -43,7 +39,7 @@ export function addClientRoutes(
     },
     async ({ body }) => json(clientView(companion, await clients.heartbeat(body.client))),
   );
-  writes.add(
+  addWrite(
     {
       path: "/api/session/end",
       id: "endClientRun",
@@ -53,7 +49,7 @@ export function addClientRoutes(
     },
     async ({ client }) => clientView(companion, await clients.end(client)),
   );
-  writes.add(
+  addWrite(
     {
       path: "/api/inject",
       id: "inject",
@@ -66,7 +62,7 @@ export function addClientRoutes(
     },
     async ({ client, text }) => clientView(companion, await clients.inject(client, text)),
   );
-  writes.add(
+  addWrite(
     {
       path: "/api/restart/delivered",
       id: "restartDelivered",

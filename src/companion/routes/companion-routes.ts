@@ -10,7 +10,7 @@ import {
   reportView,
   runView,
 } from "./companion-view.ts";
-import type { CompanionWrites } from "./companion-writes.ts";
+import type { AddWrite } from "./companion-writes.ts";
 import {
   answer,
   emotionEvent,
@@ -22,15 +22,11 @@ import {
 } from "./schemas.ts";
 
 /** Who answers: how it woke, how it feels, whom it saw. */
-export function addCompanionRoutes(
-  router: Router,
-  run: CompanionRun,
-  writes: CompanionWrites,
-): void {
+export function addCompanionRoutes(router: Router, run: CompanionRun, addWrite: AddWrite): void {
   addRestart(router, run);
   addEmotions(router, run);
-  addEmotionChanges(run, writes);
-  addPerson(run, writes);
+  addEmotionChanges(run, addWrite);
+  addPerson(run, addWrite);
 }
 
 /** Chats for which `GET /api/restart` shows the notice that they would get now. */
@@ -123,8 +119,8 @@ function addEmotions(router: Router, run: CompanionRun): void {
   );
 }
 
-function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
-  writes.add(
+function addEmotionChanges(run: CompanionRun, addWrite: AddWrite): void {
+  addWrite(
     {
       path: "/api/emotions/event",
       id: "applyEmotionEvent",
@@ -137,7 +133,7 @@ function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
       return { status: "applied", event, wound, state: emotionsView(run) };
     },
   );
-  writes.add(
+  addWrite(
     {
       path: "/api/emotions/reset",
       id: "resetEmotions",
@@ -153,7 +149,7 @@ function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
       return { status: "reset", state: emotionsView(run) };
     },
   );
-  writes.add(
+  addWrite(
     {
       path: "/api/mood",
       id: "setMood",
@@ -168,8 +164,8 @@ function addEmotionChanges(run: CompanionRun, writes: CompanionWrites): void {
   );
 }
 
-function addPerson({ companion }: CompanionRun, writes: CompanionWrites): void {
-  writes.add(
+function addPerson({ companion }: CompanionRun, addWrite: AddWrite): void {
+  addWrite(
     {
       path: "/api/person",
       id: "seePerson",
@@ -182,7 +178,7 @@ function addPerson({ companion }: CompanionRun, writes: CompanionWrites): void {
     },
     ({ name }) => personView(companion.personSeen(name)),
   );
-  writes.add(
+  addWrite(
     {
       path: "/api/sleep",
       id: "setSleep",

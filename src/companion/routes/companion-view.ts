@@ -1,6 +1,7 @@
 // The companion as it goes over the wire: the seeds' names, seconds where the seeds have them.
 import { isoTime } from "../../core/clock.ts";
 import type { ClientRun } from "../client-runs.ts";
+import type { FactsFile } from "../commands/facts-file.ts";
 import type { Companion } from "../companion.ts";
 import type { PersonSeen } from "../companion-document.ts";
 import { eachLevel, moods } from "../emotion/emotion.ts";
@@ -15,21 +16,7 @@ export interface CompanionRun {
   /** Reads them again. @returns what is wrong with them: then those in force stay. */
   readonly reloadEmotions: () => readonly string[];
   /** The facts to remember, where people may read and edit them. */
-  readonly facts?: EditableFacts | undefined;
-}
-
-/** A text of facts, one a line, that people edit. */
-export interface EditableFacts {
-  /** `false`: this process keeps nothing. */
-  readonly isEditable: boolean;
-  readonly maxBytes: number;
-  read(): {
-    readonly text: string | undefined;
-    readonly version: string;
-    readonly problem: string | undefined;
-  };
-  /** @throws ThroughlineError `THROUGHLINE_CONFLICT`: the text has changed since this version was read. */
-  write(text: string, version: string): void;
+  readonly facts?: FactsFile | undefined;
 }
 
 /** Called for a long pat in a chat. @returns the name of what was recorded of it. */

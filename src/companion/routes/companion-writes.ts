@@ -8,23 +8,18 @@ const repeats =
   "A repeated request with the same `Idempotency-Key` (1 to 255 printable ASCII characters) gets the first " +
   "answer again, for an hour while this server runs. The same key with another request is 409.";
 
-/** What is done to the companion: under one key, once, whichever route it takes. */
-export class CompanionWrites {
-  readonly #router: Router;
-  readonly #keys: KnownKeys;
+/** Adds an operation that does something to the companion. What it throws was not done. */
+export type AddWrite = ReturnType<typeof companionWrites>;
 
-  constructor(router: Router) {
-    this.#router = router;
-    this.#keys = new KnownKeys(router.ports.clock);
-  }
-
-  /** Adds an operation. What it throws was not done. */
-  add<Body extends z.ZodType = Nothing>(
+/** Makes what adds such operations: what they do is done once under one key, whichever route it takes. */
+export function companionWrites(router: Router) {
+  const keys = new KnownKeys(router.ports.clock);
+  return <Body extends z.ZodType = Nothing>(
     operation: Omit<Operation<Nothing, Nothing, Body>, "method">,
     work: (body: z.output<Body>) => object | Promise<object>,
-  ): void {
+  ): void => {
     const { id, description } = operation;
-    this.#router.add<Nothing, Nothing, Body>(
+    router.add<Nothing, Nothing, Body>(
       {
         ...operation,
         method: "post",
@@ -33,8 +28,8 @@ export class CompanionWrites {
       },
       async ({ body }, context) => {
         const key = context.req.header("idempotency-key");
-        return json(await this.#keys.once(key, [id, body as Json], async () => work(body)));
+        return json(await keys.once(key, [id, body as Json], async () => work(body)));
       },
     );
-  }
+  };
 }

@@ -3,8 +3,8 @@ import { estimateTokens } from "../../core/chat/token-budget.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { json, type Router } from "../../server/router.ts";
 import { version } from "../../server/schemas.ts";
+import type { FactsFile } from "../commands/facts-file.ts";
 import { factLines, factsChars, factsText } from "../facts.ts";
-import type { EditableFacts } from "./companion-view.ts";
 import { answer } from "./schemas.ts";
 
 const factsBody = () =>
@@ -17,14 +17,14 @@ const factsBody = () =>
     })
     .meta({ id: "FactsChange" });
 
-export function addFactsRoutes(router: Router, facts: EditableFacts): void {
+export function addFactsRoutes(router: Router, facts: FactsFile): void {
   const { isShared } = router.ports.throughline.storage.cluster;
   const view = () => {
     const { text = "", version, problem } = facts.read();
     return {
       facts: text,
-      lines: factLines(text).map((line) => {
-        return { ...line, tokens: estimateTokens(Buffer.byteLength(line.text)) };
+      lines: factLines(text).map(({ text, used }) => {
+        return { text, used, tokens: estimateTokens(Buffer.byteLength(text)) };
       }),
       tokens: text.trim() === "" ? 0 : estimateTokens(Buffer.byteLength(factsText(text))),
       version,

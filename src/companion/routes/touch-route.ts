@@ -3,7 +3,7 @@ import type { Turn } from "../../core/turns/turn.ts";
 import type { Router } from "../../server/router.ts";
 import type { Companion } from "../companion.ts";
 import { type CompanionRun, emotionsView, type OnPat } from "./companion-view.ts";
-import type { CompanionWrites } from "./companion-writes.ts";
+import type { AddWrite } from "./companion-writes.ts";
 import { answer, touch } from "./schemas.ts";
 
 /** What a model reads of a long pat (`pat_level2`). Source: the seed. */
@@ -15,14 +15,14 @@ const patHintKind = "pat_hint";
 export function addTouchRoute(
   router: Router,
   run: CompanionRun,
-  writes: CompanionWrites,
+  addWrite: AddWrite,
   onPat: OnPat,
 ): void {
   /** Hints on their way, by chat: one at a time is enough. */
   const hints = new Map<string, Turn>();
   const { throughline } = router.ports;
   const { companion } = run;
-  writes.add(
+  addWrite(
     {
       path: "/api/touch",
       id: "touch",
