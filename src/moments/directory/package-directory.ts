@@ -399,7 +399,8 @@ export class PackageDirectory implements PackageSink {
   async importSeedPackage(folder: string, options: SeedImportOptions = {}): Promise<ImportedSeed> {
     this.#assertOpen();
     return this.#reaching("the seed's package", async () => {
-      const { moment, leftOut } = await readSeed(this.#ports.disk, folder, options);
+      const { disk, clock } = this.#ports;
+      const { moment, leftOut } = await readSeed(disk, folder, options, secondsNow(clock));
       const { name } = moment.record;
       const isNew = await this.#changes.run(name, () => saveCopy(this.#ports, moment));
       this.#learned(name, true);

@@ -222,6 +222,7 @@ export class Moment {
       score,
       annotator,
       session_id: this.#settings.sessionId,
+      sealed_timestamp: seconds(this.#buffers.clock.wallMs),
       software: this.#settings.software,
       chat_id: chatId,
       matched: input.matched ?? [],
