@@ -12,8 +12,8 @@ import {
 import { sealRecord, writeManifest } from "../package/write-manifest.ts";
 import { withDeadline } from "../s3/deadline.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
-import { type PackageSource, uploadPackage } from "../s3/upload-package.ts";
 import type { Outbox } from "./outbox.ts";
+import { sendPackage } from "./package-in-bucket.ts";
 
 interface BucketSinkPorts extends Pick<Runtime, "timers"> {
   readonly outbox: Outbox;
@@ -70,8 +70,10 @@ export class BucketSink implements PackageSink {
     const { name } = moment.record;
     const work = async (bucket: S3Bucket, outer: AbortSignal) => {
       const prefix = await packages.sending(moment);
-      const job = { name, prefix, source: sourceOf(moment) };
-      await withDeadline(timers, sendWithinMs, outer, (inner) => uploadPackage(bucket, job, inner));
+      const read = partOf(moment);
+      await withDeadline(timers, sendWithinMs, outer, (inner) =>
+        sendPackage(bucket, prefix, read, inner),
+      );
       await packages.sent(name);
       await packages.noteSuperseded(moment.record);
     };
@@ -82,8 +84,8 @@ export class BucketSink implements PackageSink {
   }
 }
 
-/** The bytes of a package that is nowhere but in memory. Media is copied a file at a time. */
-function sourceOf(moment: SealedMoment): PackageSource {
+/** Reads the files of a package that is nowhere but in memory. Media is copied a file at a time. */
+function partOf(moment: SealedMoment): (path: string) => Promise<Buffer> {
   const parts = new Map(partsOf(moment).map((part) => [part.path, part]));
   const files = [...parts.values()].map(({ path, bytes, pieces, sha256 }) => {
     return {
@@ -94,9 +96,7 @@ function sourceOf(moment: SealedMoment): PackageSource {
     };
   });
   const manifest = writeManifest(sealRecord(moment.record, files));
-  return {
-    part: async (_name, path) => {
-      return path === manifestFile ? manifest : Buffer.concat(parts.get(path)?.pieces ?? []);
-    },
+  return async (path) => {
+    return path === manifestFile ? manifest : Buffer.concat(parts.get(path)?.pieces ?? []);
   };
 }
