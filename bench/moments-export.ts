@@ -43,8 +43,8 @@ function copyPackage(feedback: string, moment: SealedMoment, manifest: Manifest,
     into.set(createHash("sha256").update(`${i}`).digest().subarray(0, into.length)),
   );
   const { record } = renameMoment(moment, uuid);
-  const { sealed_timestamp, files } = manifest;
-  const sealed = sealRecord({ ...record, chat_id: `chat ${i}` }, { sealed_timestamp, files });
+  const { files } = manifest;
+  const sealed = sealRecord({ ...record, chat_id: `chat ${i}` }, files);
   const [from, to] = [join(feedback, manifest.name), join(feedback, record.name)];
   fs.mkdirSync(join(to, "frames"), { recursive: true });
   for (const { path } of files) fs.linkSync(join(from, path), join(to, path));

@@ -2,7 +2,6 @@
 // exported. By the groups of cases, of which the others lie beside the code that they are about.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exportSource } from "../src/moments/commands/export-source.ts";
 import type { ConsentInput } from "../src/moments/record/consent.ts";
 import type { MomentInput } from "../src/moments/record/label.ts";
 import type { NewMessage } from "../src/moments/record/message-buffer.ts";
@@ -299,12 +298,6 @@ for (const [says, harm] of Object.entries(harms)) {
       world.say(user("Another joke", "t2"), answer("Why did the dog?", "t2"));
       await world.react();
       await harm(disk, `${path}/${name}/${file}`);
-      // Its judgement counts nevertheless: the manifest is right.
-      const listed = await Array.fromAsync(exportSource(world.packages).list());
-      assert.deepEqual(
-        listed.map(({ reason }) => reason),
-        [undefined, undefined],
-      );
       for (const format of ["kto", "imagefolder", "jsonl"] as const) {
         const { skipped, total } = await world.export({ format });
         assert.deepEqual(skipped, [{ name, reason: "unverified" }], format);

@@ -13,7 +13,6 @@ import { scriptedResponder } from "../../test/support/scripted-responder.ts";
 import { SimulatedDisk } from "../../test/support/simulated-disk.ts";
 import { type GivenFile, takenFiles } from "../core/chat/attachments.ts";
 import { openThroughline } from "../core/throughline.ts";
-import { exportSource } from "./commands/export-source.ts";
 import { exportFeedback } from "./export/export-feedback.ts";
 import type { FeedbackExportFormat } from "./export/options.ts";
 import type { MomentsOptions } from "./moments.ts";
@@ -56,8 +55,7 @@ async function world(t: TestContext, options: Partial<MomentsOptions> = {}) {
   };
   const exported = async (format: FeedbackExportFormat) => {
     const disk = new SimulatedDisk();
-    const source = exportSource(moments.packages);
-    const report = await exportFeedback(source, disk, "/out", { format });
+    const report = await exportFeedback(moments.packages, disk, "/out", { format });
     return { report, files: (await filesUnder(disk, "/out")) ?? new Map<string, Buffer>() };
   };
   return { ...throughline, home, moments, model, send, react, filesIn, exported };

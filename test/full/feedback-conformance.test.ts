@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { realDisk } from "../../src/core/storage/disk/disk.ts";
 import { exportFeedback } from "../../src/moments/export/export-feedback.ts";
 import type { FeedbackExportOptions } from "../../src/moments/export/options.ts";
-import { SampleSource, samplePackage } from "../support/feedback-packages.ts";
+import { SamplePackages, samplePackage } from "../support/feedback-packages.ts";
 
 const interpreter = process.env["PYTHON"] ?? "python3";
 const script = join(import.meta.dirname, "feedback-conformance.py");
@@ -48,7 +48,7 @@ describe("an export", () => {
   before(async () => {
     for (const [name, options] of all) {
       const folder = join(place, name);
-      await exportFeedback(new SampleSource(packages), realDisk, folder, options);
+      await exportFeedback(new SamplePackages(packages), realDisk, folder, options);
       folders.set(name, folder);
     }
   });

@@ -2,18 +2,18 @@
 import assert from "node:assert/strict";
 import { exportFeedback } from "../../src/moments/export/export-feedback.ts";
 import type { FeedbackExportOptions } from "../../src/moments/export/options.ts";
-import { filesUnder, type SamplePackage, SampleSource } from "./feedback-packages.ts";
+import { filesUnder, type SamplePackage, SamplePackages } from "./feedback-packages.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 
 /** Exports onto an empty disk in memory. */
 export async function exported(packages: readonly SamplePackage[], options: FeedbackExportOptions) {
   const disk = new SimulatedDisk();
-  const source = new SampleSource(packages);
+  const source = new SamplePackages(packages);
   const report = await exportFeedback(source, disk, "/out", options);
   const files = await filesUnder(disk, "/out");
   assert.ok(files !== undefined);
   assert.deepEqual(JSON.parse(String(files.get("export-report.json"))), report);
-  return { report, files, reads: source.reads, hashes: source.hashes };
+  return { report, files, reads: source.reads, verified: source.verified };
 }
 
 export type Row = Record<string, unknown>;

@@ -1,9 +1,12 @@
 // Packages in memory, for tests of what reads them. All that could differ between two runs is fixed.
 import { createHash } from "node:crypto";
+import { ThroughlineError } from "../../src/core/errors.ts";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
-import type { ExportSource } from "../../src/moments/export/open-package.ts";
+import type { PackageEntry } from "../../src/moments/directory/list-packages.ts";
+import type { ReadPackages } from "../../src/moments/directory/package-directory.ts";
 import type { SkipReason } from "../../src/moments/export/selection.ts";
 import { packageName, packageStamp } from "../../src/moments/package/package-name.ts";
+import { readManifest } from "../../src/moments/package/read-manifest.ts";
 import {
   feedbackSchema,
   type Manifest,
@@ -96,49 +99,57 @@ export function samplePackage(number: number, shape: PackageShape = {}): SampleP
   return { name, manifest, messages, files, reason: shape.reason };
 }
 
-/** Packages as an export gets them. Counts what was read. */
-export class SampleSource implements ExportSource {
+/** Packages as an export gets them. Notes what was read, and which were verified. */
+export class SamplePackages implements ReadPackages {
   readonly #packages: Map<string, SamplePackage>;
   readonly reads: string[] = [];
-  /** Called when memory was given, before the bytes are in it. */
-  beforeRead: ((path: string) => Promise<void>) | undefined;
-  /** What was compared and not given. */
-  readonly hashes: string[] = [];
+  readonly verified: string[] = [];
+  /** Called before bytes are read. */
+  beforeRead: (() => Promise<void>) | undefined;
 
   constructor(packages: readonly SamplePackage[]) {
     this.#packages = new Map(packages.map((one) => [one.name, one]));
   }
-  async *list() {
-    for (const { name, reason } of this.#packages.values()) yield { name, reason };
+  async *entries() {
+    for (const one of this.#packages.values()) yield entryOf(one);
   }
-  manifest(name: string) {
-    return this.part(name, "feedback.json");
+  async manifest(name: string) {
+    const { manifest } = readManifest(await this.part(name, "feedback.json"));
+    if (manifest !== undefined) return manifest;
+    throw new ThroughlineError("it is damaged", { code: "THROUGHLINE_CORRUPT" });
   }
-  async part(name: string, path: string, allocate: (bytes: number) => Buffer = Buffer.alloc) {
+  async part(name: string, path: string) {
     this.reads.push(`${name}/${path}`);
+    await this.beforeRead?.();
     const bytes = this.#packages.get(name)?.files.get(path);
-    if (bytes === undefined) throw new GoneError("no such file");
-    const given = allocate(bytes.length);
-    await this.beforeRead?.(`${name}/${path}`);
-    given.set(bytes);
-    return given;
+    if (bytes !== undefined) return bytes;
+    throw new ThroughlineError("there is no such file", { code: "THROUGHLINE_NOT_FOUND" });
   }
-  async isWhole(name: string, compared: ReadonlySet<string>) {
+  async verify(name: string) {
+    this.verified.push(name);
     const { manifest, files } = this.#packages.get(name) ?? {};
-    const rest = manifest?.files.filter(({ path }) => !compared.has(path)) ?? [];
-    for (const { path } of rest) this.hashes.push(`${name}/${path}`);
-    return rest.every(({ path, sha256 }) => {
+    const isWhole = manifest?.files.every(({ path, sha256 }) => {
       const bytes = files?.get(path);
       return bytes !== undefined && sha256Of(bytes) === sha256;
     });
+    return { name, state: isWhole ? "whole" : "damaged", differences: [] } as const;
   }
 }
 
-const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
-
-class GoneError extends Error {
-  readonly code = "ENOENT";
+function entryOf({ name, manifest, reason }: SamplePackage): PackageEntry {
+  const mark = { timestamp: 1, by: null, reason: null };
+  const isMarked = reason === "retracted" || reason === "superseded";
+  const superseded_by = reason === "superseded" ? "0".repeat(12) : null;
+  const retracted = isMarked ? { ...mark, superseded_by } : null;
+  const isRead = reason === undefined || isMarked;
+  return {
+    ...{ name, state: isRead ? "sealed" : reason === "newer" ? "newer" : "damaged", detail: null },
+    ...{ manifest: isRead ? manifest : undefined, bytes: 0 },
+    status: { uploaded: [], preserved: null, retracted },
+  };
 }
+
+const sha256Of = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 const source = { camera: "front", source_t_ms: null } as const;
 function message(number: number, [role, text, more]: Line, index: number): PackageMessage {

@@ -2,7 +2,6 @@
 // whole way from what was said to what is trained.
 import assert from "node:assert/strict";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
-import { exportSource } from "../../src/moments/commands/export-source.ts";
 import { exportFeedback } from "../../src/moments/export/export-feedback.ts";
 import type { FeedbackExportOptions } from "../../src/moments/export/options.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
@@ -83,7 +82,7 @@ export class MomentsWorld {
 
   async export(options: FeedbackExportOptions) {
     const out = new SimulatedDisk();
-    const report = await exportFeedback(exportSource(this.packages), out, "/out", options);
+    const report = await exportFeedback(this.packages, out, "/out", options);
     const files = await filesUnder(out, "/out");
     const train = files?.get("train.jsonl");
     const rows: readonly Row[] = train === undefined ? [] : lines(train);

@@ -78,6 +78,7 @@ export function momentOf(number: number, shape: MomentShape = {}): SealedMoment 
             ...{ start_t_ms: -1_500, source_t_ms: null },
           },
     software: { name: "throughline", version: "0.0.0" },
+    sealed_timestamp: at / 1_000,
     ...shape.record,
   } as PackageRecord;
   const file = Buffer.from(`a file of ${number}`);
@@ -166,10 +167,10 @@ export async function wholePackages(disk: Disk, { packages }: Opened): Promise<r
   return found.map(({ name }) => name).sort();
 }
 
-/** What a moment becomes when nothing goes wrong, but for when it was sealed. */
+/** What a moment becomes when nothing goes wrong. */
 export async function assertIsWholly({ packages }: Opened, moment: SealedMoment): Promise<void> {
   const { manifest, messages } = await packages.read(moment.record.name);
-  const { sealed_timestamp: _, files: _files, ...record } = manifest;
+  const { files: _files, ...record } = manifest;
   assert.deepEqual(record, moment.record);
   assert.deepEqual(messages, moment.messages);
   for (const [index, jpeg] of moment.frames.entries()) {
@@ -186,7 +187,7 @@ export async function assertIsWholly({ packages }: Opened, moment: SealedMoment)
 export async function partOf(packages: PackageDirectory, name: string, file: string) {
   const { pieces } = await packages.openPart(name, file);
   const all: Uint8Array[] = [];
-  for await (const piece of pieces) all.push(piece);
+  for await (const piece of pieces()) all.push(piece);
   return Buffer.concat(all);
 }
 

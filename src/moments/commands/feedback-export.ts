@@ -7,47 +7,34 @@ import { wrongOut } from "../../cli/out-path.ts";
 import { assertOutsideHome, placeToHome } from "../../cli/outside-home.ts";
 import type { Routes } from "../../cli/routes.ts";
 import { resolveSettings } from "../../cli/settings.ts";
+import { isFaultOfLog, isThroughlineError } from "../../core/errors.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { exportFeedback } from "../export/export-feedback.ts";
 import type { FeedbackExportReport } from "../export/export-report.ts";
 import type { FeedbackExportOptions } from "../export/options.ts";
+import type { ExportFilters, SkipReason } from "../export/selection.ts";
 import { momentsRoutes } from "../routes.ts";
-import { exportSource } from "./export-source.ts";
 import { type JsonFlag, packagesOf } from "./feedback.ts";
 import { startConfiguredMoments } from "./start-moments.ts";
 
-type Filters = NonNullable<FeedbackExportOptions["filters"]>;
-
-interface ExportFlags extends JsonFlag, Omit<FeedbackExportOptions, "filters"> {
+interface ExportFlags extends JsonFlag, FeedbackExportOptions, ExportFilters {
   readonly out: string;
-  readonly sentiment?: Filters["sentiment"];
-  /** Milliseconds since 1970. */
-  readonly since?: number;
-  readonly until?: number;
-  readonly chat?: string;
-  readonly person?: string;
-  readonly source?: Filters["source"];
-  readonly minScore?: number;
 }
 
 /** `feedback export`. */
 export async function exportPackages(flags: ExportFlags, context: Context): Promise<void> {
   const { io } = context;
   await assertApart(flags, resolveSettings(flags, context.env).home);
-  const { format, style, replace, maxFrames, maxPromptChars } = flags;
   const work = async (routes: Routes) => {
     const out = resolve(flags.out);
-    const source = exportSource(packagesOf(flags, context), routes);
+    const packages = packagesOf(flags, context);
     const exportUntil = (signal: AbortSignal) =>
-      exportFeedback(source, realDisk, out, {
-        format,
-        filters: filtersOf(flags),
+      exportFeedback(packages, realDisk, out, {
+        ...flags,
+        filters: flags,
         signal,
+        removed: (name) => removedReason(routes, name),
         onProgress: ({ phase, done, total }) => showProgress(io, `${phase} ${done}/${total}`),
-        style,
-        replace,
-        maxFrames,
-        maxPromptChars,
       });
     const report = await untilStopped(io, exportUntil)
       .catch((error: unknown) => Promise.reject(wrongOut(flags.out, error)))
@@ -68,17 +55,17 @@ async function assertApart({ out, replace }: ExportFlags, home: string): Promise
   throw wrongUsage(`--out ${out} contains the home ${home}, which --replace would remove`);
 }
 
-function filtersOf(flags: ExportFlags): Filters {
-  const { sentiment, since, until, chat, person, source, minScore } = flags;
-  return {
-    sentiment,
-    sinceMs: since,
-    untilMs: until,
-    chatId: chat,
-    person,
-    source,
-    minScore,
-  };
+/** A package with a message that was hidden or erased is not shown over HTTP; nor is one of a chat that cannot be read. */
+async function removedReason(routes: Routes, name: string): Promise<SkipReason | undefined> {
+  try {
+    await routes.json(`/api/feedback/${name}`);
+    return undefined;
+  } catch (error) {
+    if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) return "removed_message";
+    if (!isFaultOfLog(error)) throw error;
+    await routes.json("/healthz"); // a server that is gone is no fault of one chat
+    return "unreadable_chat";
+  }
 }
 
 /** How many left-out packages are printed. */

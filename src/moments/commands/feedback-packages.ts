@@ -9,13 +9,8 @@ import { confirm } from "../../cli/line-reader.ts";
 import { withMadeHome } from "../../cli/memories.ts";
 import type { ImportedSeed } from "../directory/import-seed.ts";
 import { isSeedName } from "../directory/names.ts";
-import {
-  type JsonFlag,
-  nothingYet,
-  packagesOf,
-  type ReadPackages,
-  withMoments,
-} from "./feedback.ts";
+import type { ReadPackages } from "../directory/package-directory.ts";
+import { type JsonFlag, nothingYet, packagesOf, withMoments } from "./feedback.ts";
 import { startConfiguredMoments } from "./start-moments.ts";
 
 interface MarkFlags extends JsonFlag {

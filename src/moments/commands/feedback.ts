@@ -7,7 +7,7 @@ import { showProgress, tell, write } from "../../cli/io.ts";
 import { withMemories } from "../../cli/memories.ts";
 import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import { PackageDirectory } from "../directory/package-directory.ts";
+import { PackageDirectory, type ReadPackages } from "../directory/package-directory.ts";
 import type { Moments } from "../moments.ts";
 import type { PackageStatus } from "../package/record.ts";
 import { startConfiguredMoments } from "./start-moments.ts";
@@ -107,10 +107,8 @@ export function withMoments(
 }
 
 /** Reads the packages of a home that exists, also while a server has it: a sealed one never changes. */
-export function packagesOf(flags: Flags, { env }: Pick<Context, "env">) {
+export function packagesOf(flags: Flags, { env }: Pick<Context, "env">): ReadPackages {
   const { home } = resolveSettings(flags, env);
   assertHomeExists(home);
   return PackageDirectory.beside(join(home, "feedback"));
 }
-
-export type ReadPackages = ReturnType<typeof packagesOf>;

@@ -2,12 +2,11 @@ import { join } from "node:path";
 import type { KeyedMutex } from "../../core/mutex.ts";
 import { isThere } from "../../core/storage/files/file-ports.ts";
 import { codeOf } from "./disk-errors.ts";
-import { writeNote } from "./json-file.ts";
 import { endings, placesIn, timeOf } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { removeHere } from "./remove-here.ts";
 import { joinPlaces, noStatus, placesOf, readStatus } from "./status.ts";
-import { readTombstone } from "./tombstones.ts";
+import { addTombstone, readTombstone } from "./tombstones.ts";
 import { isMeant, ownersHere, type Selection } from "./whose.ts";
 
 /** What a deletion found, in each place, and what it could not reach. */
@@ -114,22 +113,21 @@ async function deleteOne(
   receipt: DeleteReceipt,
 ): Promise<boolean> {
   const status = (await readStatus(ports, name)) ?? noStatus;
-  const before = await readTombstone(ports, name);
-  const here = joinPlaces(before?.places ?? [], placesOf(status));
   const { uploaded, upload } = status;
   const isPending = upload !== undefined && upload.state !== "done";
   // What is pending goes to the bucket of today, whatever its status says.
   const target = isPending ? ports.upload?.target : undefined;
+  const here = placesOf(status);
   const places = target && upload ? joinPlaces(here, [{ target, prefix: upload.prefix }]) : here;
   const since = secondsNow(ports.clock);
-  if (places.length > 0) {
-    // Before anything goes: from here on nothing of it comes back, whatever happens.
-    await writeNote(ports, name, "tombstone", { state: "pending", places, since, error: null });
-  }
+  const { places: before = [] } = (await readTombstone(ports, name)) ?? {};
+  const isElsewhere = places.length + before.length > 0;
+  // Before anything goes: from here on nothing of it comes back, whatever happens.
+  if (isElsewhere) await addTombstone(ports, name, places, since);
   receipt.remote.push(...uploaded.map(({ bucket, prefix }) => ({ name, bucket, prefix })));
   receipt.pending += Number(isPending);
   const removed = await removeHere(ports, name);
-  if (places.length > 0) ports.sender?.pending(name, "tombstone", { since });
+  if (isElsewhere) ports.sender?.pending(name, "tombstone", { since });
   receipt.packages += removed.packages;
   receipt.unfinished += removed.unfinished;
   receipt.statuses += removed.statuses;

@@ -58,6 +58,7 @@ export async function readSeed(
   disk: Disk,
   folder: string,
   { consent = noConsent }: SeedImportOptions,
+  sealed_timestamp: number,
 ): Promise<{ readonly moment: SealedMoment; readonly leftOut: readonly LeftOut[] }> {
   const bytes = await readWhole(disk, join(folder, "feedback.json"));
   if (bytes === undefined) {
@@ -72,6 +73,7 @@ export async function readSeed(
   const uuid = makeUuidV7(seed.at, (into) => into.set(hash.subarray(0, into.length)));
   const record: PackageRecord = {
     ...labelOf(seed, uuid),
+    sealed_timestamp,
     num_messages: messages.length,
     num_frames: frames.length,
     audio_samples: audio?.samples ?? 0,
@@ -130,7 +132,7 @@ function seedOf(bytes: Buffer): Seed {
 }
 
 type Counted = "num_messages" | "num_frames" | "audio_samples";
-type FromFiles = Counted | "consent" | "window" | "frames" | "audio";
+type FromFiles = Counted | "consent" | "window" | "frames" | "audio" | "sealed_timestamp";
 
 function labelOf({ fields, at, sentiment }: Seed, uuid: string): Omit<PackageRecord, FromFiles> {
   const timestamp_str = packageStamp(at);

@@ -243,13 +243,9 @@ test("a link or a folder in the place of a file is no file of the package, on th
   assert.equal((await packages.verify(name)).state, "damaged");
 });
 
-test("no range outside a file, and no path outside a manifest, is ever opened", async () => {
+test("no path outside a manifest is ever opened", async () => {
   const { packages } = await openPackages(new SimulatedDisk());
   const { name } = await packages.save(momentOf(1));
-  for (const range of [{ start: 300 }, { start: -1 }, { start: 5, end: 4 }, { start: 0.5 }]) {
-    const opening = packages.openPart(name, "frames/000001.jpg", range);
-    await assert.rejects(opening, code("THROUGHLINE_INVALID"), JSON.stringify(range));
-  }
   for (const part of ["../x", "frames/../feedback.json", "other.json", "frames/000009.jpg"]) {
     await assert.rejects(packages.openPart(name, part), code("THROUGHLINE_NOT_FOUND"), part);
     await assert.rejects(packages.part(name, part), code("THROUGHLINE_NOT_FOUND"), part);

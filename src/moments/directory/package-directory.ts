@@ -5,10 +5,15 @@ import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
-import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import { isThere, rethrow } from "../../core/storage/files/file-ports.ts";
 import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
-import type { PackageRecord, PackageStatus, Tombstone, UploadError } from "../package/record.ts";
+import type {
+  Manifest,
+  PackageRecord,
+  PackageStatus,
+  Tombstone,
+  UploadError,
+} from "../package/record.ts";
 import { bytesIn, partsOf } from "./content.ts";
 import {
   type DeleteReceipt,
@@ -36,8 +41,8 @@ import {
 import { type MessageReaction, Reactions } from "./reactions.ts";
 import { assertThere } from "./read-package.ts";
 import {
-  type ByteRange,
   bytesOf,
+  manifestOf,
   type OpenedPart,
   openPart,
   type ReadPackage,
@@ -46,15 +51,8 @@ import {
 import { prepare, recover } from "./recover.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
 import { occupantOf, saveCopy, savePackage } from "./save-package.ts";
-import {
-  type ChangeStatus,
-  changeStatus,
-  joinPlaces,
-  noteComing,
-  readStatus,
-  uploadedNow,
-} from "./status.ts";
-import { readTombstone, removePlaces } from "./tombstones.ts";
+import { type ChangeStatus, changeStatus, noteComing, readStatus, uploadedNow } from "./status.ts";
+import { addTombstone, readTombstone, removePlaces } from "./tombstones.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
 import { isMeant, ownersOf, type Selection } from "./whose.ts";
 
@@ -63,6 +61,9 @@ interface Known {
   readonly name: string;
   readonly isHere: boolean;
 }
+
+/** What can be read of a directory that another process may be changing. */
+export type ReadPackages = Pick<PackageDirectory, "entries" | "manifest" | "part" | "verify">;
 
 /** Who marks a package, and why. */
 export interface Mark {
@@ -126,7 +127,7 @@ export class PackageDirectory implements PackageSink {
   }
 
   /** Reads a directory that another process may be changing: nothing is made, finished or removed. */
-  static beside(path: string): Pick<PackageDirectory, "entries" | "part" | "status" | "verify"> {
+  static beside(path: string): ReadPackages {
     return new PackageDirectory({ path });
   }
 
@@ -184,30 +185,31 @@ export class PackageDirectory implements PackageSink {
     return this.#reaching(name, () => readPackage(this.#ports, name));
   }
 
+  /** Reads the manifest of a package. @throws as `read` */
+  async manifest(name: string): Promise<Manifest> {
+    return this.#reaching(name, () => manifestOf(this.#ports, name));
+  }
+
   /** Opens one file of a package: see `OpenedPart`. */
-  async openPart(name: string, path: string, range: ByteRange = {}): Promise<OpenedPart> {
-    return this.#reaching(name, () => openPart(this.#ports, name, path, range));
+  async openPart(name: string, path: string): Promise<OpenedPart> {
+    return this.#reaching(name, () => openPart(this.#ports, name, path));
   }
 
   /**
    * The bytes of one file of a package, `feedback.json` too, as they are: the sender compares them first.
-   * `allocate` gives the memory that they are to lie in.
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: it is gone, or no package has such a file.
    */
-  async part(name: string, path: string, allocate?: Allocate): Promise<Buffer> {
-    return this.#reaching(name, () => bytesOf(this.#ports, name, path, allocate));
+  async part(name: string, path: string): Promise<Buffer> {
+    return this.#reaching(name, () => bytesOf(this.#ports, name, path));
   }
 
-  /**
-   * Compares every byte of a package with its manifest, but for the files in `compared`: the caller
-   * has done that already. @throws `THROUGHLINE_NOT_FOUND`
-   */
-  async verify(name: string, compared?: ReadonlySet<string>): Promise<Verification> {
+  /** Compares every byte of a package with its manifest. @throws `THROUGHLINE_NOT_FOUND` */
+  async verify(name: string): Promise<Verification> {
     return this.#reaching(name, async () => {
       await assertThere(this.#ports, name);
       const { disk, path } = this.#ports;
-      const { state, differences } = await verifyFolder(disk, join(path, name), name, compared);
+      const { state, differences } = await verifyFolder(disk, join(path, name), name);
       return { name, state, differences };
     });
   }
@@ -229,7 +231,7 @@ export class PackageDirectory implements PackageSink {
     supersededBy: string | null = null,
   ): Promise<PackageStatus> {
     const { sender } = this.#ports;
-    const status = await this.#mark(name, (before, timestamp) => {
+    const status = await this.#change(name, (before, timestamp) => {
       if (before.retracted !== null) return before;
       const retracted = { timestamp, ...mark, superseded_by: supersededBy };
       const upload =
@@ -242,7 +244,7 @@ export class PackageDirectory implements PackageSink {
 
   /** Keeps a package from every retention; `null` lets it go again. */
   async preserve(name: string, mark: Mark | null): Promise<PackageStatus> {
-    return this.#mark(name, (status, timestamp) => ({
+    return this.#change(name, (status, timestamp) => ({
       ...status,
       preserved: mark === null ? null : (status.preserved ?? { timestamp, ...mark }),
     }));
@@ -281,7 +283,7 @@ export class PackageDirectory implements PackageSink {
       if (done.upload === undefined || !isLater) return done;
       return { ...done, upload: { ...done.upload, state: "pending" } };
     };
-    await this.#changing(name, () => changeStatus(this.#ports, name, change, { inFlight: true }));
+    await this.#change(name, change, true);
     if (!(await this.has(name))) this.#learned(name, false);
   }
 
@@ -297,14 +299,14 @@ export class PackageDirectory implements PackageSink {
     as: "status" | "tombstone",
     note: { readonly state: "failed" | "dead"; readonly error: UploadError },
   ): Promise<void> {
+    if (as === "status") {
+      const change: ChangeStatus = (status) => {
+        return { ...status, upload: status.upload && { ...status.upload, ...note } };
+      };
+      await this.#change(name, change, true);
+      return;
+    }
     await this.#changing(name, async () => {
-      if (as === "status") {
-        const change: ChangeStatus = (status) => {
-          return { ...status, upload: status.upload && { ...status.upload, ...note } };
-        };
-        await changeStatus(this.#ports, name, change, { inFlight: true });
-        return;
-      }
       const tombstone = await readTombstone(this.#ports, name);
       if (tombstone) await writeNote(this.#ports, name, "tombstone", { ...tombstone, ...note });
     });
@@ -349,14 +351,7 @@ export class PackageDirectory implements PackageSink {
     if (upload === undefined) return;
     const since = secondsNow(clock);
     await this.#changing(name, async () => {
-      const { places: before = [] } = (await readTombstone(this.#ports, name)) ?? {};
-      const places = joinPlaces(before, [{ target: upload.target, prefix }]);
-      await writeNote(this.#ports, name, "tombstone", {
-        state: "pending",
-        places,
-        since,
-        error: null,
-      });
+      await addTombstone(this.#ports, name, [{ target: upload.target, prefix }], since);
     });
     sender?.pending(name, "tombstone", { since });
   }
@@ -404,7 +399,8 @@ export class PackageDirectory implements PackageSink {
   async importSeedPackage(folder: string, options: SeedImportOptions = {}): Promise<ImportedSeed> {
     this.#assertOpen();
     return this.#reaching("the seed's package", async () => {
-      const { moment, leftOut } = await readSeed(this.#ports.disk, folder, options);
+      const { disk, clock } = this.#ports;
+      const { moment, leftOut } = await readSeed(disk, folder, options, secondsNow(clock));
       const { name } = moment.record;
       const isNew = await this.#changes.run(name, () => saveCopy(this.#ports, moment));
       this.#learned(name, true);
@@ -422,8 +418,8 @@ export class PackageDirectory implements PackageSink {
     return this.close();
   }
 
-  #mark(name: string, change: ChangeStatus): Promise<PackageStatus> {
-    return this.#changing(name, () => changeStatus(this.#ports, name, change));
+  #change(name: string, change: ChangeStatus, isFromMemory = false): Promise<PackageStatus> {
+    return this.#changing(name, () => changeStatus(this.#ports, name, change, isFromMemory));
   }
 
   /** The older judgement is marked; the newer one names it, so losing the mark loses nothing. */

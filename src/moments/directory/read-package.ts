@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import { type Allocate, readExactly } from "../../core/storage/files/batch-reader.ts";
+import { readExactly } from "../../core/storage/files/batch-reader.ts";
 import { isThere, readFrom } from "../../core/storage/files/file-ports.ts";
 import {
   type ManifestProblem,
@@ -23,14 +23,10 @@ const maxBytes = 64 * 1024 * 1024;
 const pieceBytes = 256 * 1024;
 
 /** All of a file. `undefined` if there is none, or if it is larger than anything of ours. */
-export async function readWhole(
-  disk: Disk,
-  path: string,
-  allocate?: Allocate,
-): Promise<Buffer | undefined> {
+export async function readWhole(disk: Disk, path: string): Promise<Buffer | undefined> {
   return readFrom(disk, path, async (file) => {
     const size = await file.size();
-    return size > maxBytes ? undefined : readExactly(file, 0, size, allocate);
+    return size > maxBytes ? undefined : readExactly(file, 0, size);
   });
 }
 

@@ -1,7 +1,6 @@
 import { join } from "node:path";
-import { invalid, ThroughlineError } from "../../core/errors.ts";
+import { ThroughlineError } from "../../core/errors.ts";
 import { is } from "../../core/shape.ts";
-import type { Allocate } from "../../core/storage/files/batch-reader.ts";
 import { readMessages } from "../package/read-manifest.ts";
 import {
   type Manifest,
@@ -42,8 +41,8 @@ export async function readPackage(ports: PackagePorts, name: string): Promise<Re
   return { manifest, messages: messages ?? [], status, incomplete };
 }
 
-/** The manifest of a package. @throws as `PackageDirectory.read` does */
-async function manifestOf(ports: PackagePorts, name: string): Promise<Manifest> {
+/** See `PackageDirectory.manifest`. */
+export async function manifestOf(ports: PackagePorts, name: string): Promise<Manifest> {
   checkName(name);
   const { manifest, problem } = await readFolder(ports.disk, join(ports.path, name), name);
   if (manifest !== undefined) return manifest;
@@ -57,13 +56,12 @@ export async function bytesOf(
   { disk, path }: PackagePorts,
   name: string,
   file: string,
-  allocate?: Allocate,
 ): Promise<Buffer> {
   checkName(name);
   try {
     // A path that no manifest can list is that of no package, whatever may be there.
     const isOurs = file === manifestFile || is(pathShape, file);
-    const bytes = isOurs ? await readWhole(disk, join(path, name, file), allocate) : undefined;
+    const bytes = isOurs ? await readWhole(disk, join(path, name, file)) : undefined;
     if (bytes !== undefined) return bytes;
   } catch (error) {
     if (!isNoFile(error)) throw error;
@@ -71,40 +69,27 @@ export async function bytesOf(
   throw noSuchFile(name);
 }
 
-/** Bytes of a file from 0: `start`, up to and without `end`. Default: all of them. */
-export interface ByteRange {
-  readonly start?: number;
-  readonly end?: number | undefined;
-}
-
 export interface OpenedPart {
   readonly path: string;
   readonly mediaType: string;
-  /** Of the whole file. */
   readonly bytes: number;
-  /** What is given: `end` is held to the size. */
-  readonly start: number;
-  readonly end: number;
-  /** SHA-256 of the whole file; `null` for the manifest itself. */
-  readonly sha256: string | null;
   /**
-   * The bytes of the range. The file is open from the first to the last, or until it is left. Throws
-   * `THROUGHLINE_CORRUPT` when the file ends too early, `THROUGHLINE_UNAVAILABLE` when the disk fails.
+   * Reads from `start` up to, and without, `end`. The file is open from the first piece to the last, or until it
+   * is left. Throws `THROUGHLINE_CORRUPT` when the file ends too early, `THROUGHLINE_UNAVAILABLE` when the disk fails.
    */
-  readonly pieces: AsyncIterable<Uint8Array>;
+  pieces(start?: number, end?: number): AsyncGenerator<Uint8Array, void>;
 }
 
 /**
  * Opens one file of a package: the manifest, or one that it lists. No other path is ever opened.
  *
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: not of this package; `THROUGHLINE_CORRUPT`: of
- * another size than listed; `THROUGHLINE_INVALID`: no such range.
+ * another size than listed.
  */
 export async function openPart(
   ports: PackagePorts,
   name: string,
   path: string,
-  range: ByteRange,
 ): Promise<OpenedPart> {
   const { files } = await manifestOf(ports, name);
   const listed = files.find((file) => file.path === path);
@@ -112,18 +97,10 @@ export async function openPart(
   const place = join(ports.path, name, path);
   const bytes = await sizeIfThere(ports.disk, place);
   if (bytes === undefined || bytes !== (listed?.bytes ?? bytes)) throw damaged(name, path);
-  const { start = 0, end: wanted = bytes } = range;
-  const end = Math.min(wanted, bytes);
-  const isRange = [start, wanted].every((at) => Number.isSafeInteger(at) && at >= 0);
-  if (!isRange || start > end || (start === bytes && start > 0)) {
-    throw invalid(`${name}/${path} has ${bytes} bytes, and no such range`);
-  }
   // By its name: what another machine wrote into a manifest is not what a browser may be told.
-  const mediaType = mediaTypeOf(path);
-  const { sha256 = null } = listed ?? {};
-  return { path, mediaType, bytes, start, end, sha256, pieces: pieces() };
+  return { path, mediaType: mediaTypeOf(path), bytes, pieces };
 
-  async function* pieces(): AsyncGenerator<Uint8Array, void> {
+  async function* pieces(start = 0, end = bytes ?? 0): AsyncGenerator<Uint8Array, void> {
     let given = 0;
     try {
       for await (const piece of readPieces(ports.disk, place, start, end)) {

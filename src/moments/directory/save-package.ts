@@ -20,7 +20,7 @@ import {
 import { codeOf, failureOf } from "./disk-errors.ts";
 import { removeNote } from "./json-file.ts";
 import { endings } from "./names.ts";
-import { type PackagePorts, secondsNow } from "./ports.ts";
+import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { removeTree } from "./remove-tree.ts";
 import { isInFlight, noteComing, readStatus } from "./status.ts";
@@ -195,7 +195,7 @@ const filesAtOnce = 4;
  */
 async function writePackage(
   ports: PackagePorts,
-  { record, sealedTimestamp }: SealedMoment,
+  { record }: SealedMoment,
   parts: readonly PackagePart[],
   folder: string,
   signal: AbortSignal | undefined,
@@ -211,10 +211,8 @@ async function writePackage(
   for (const inner of foldersOf(parts)) await disk.mkdir(join(folder, inner));
   await concurrently(parts, filesAtOnce, write);
   signal?.throwIfAborted();
-  const manifest = sealRecord(record, {
-    sealed_timestamp: sealedTimestamp ?? secondsNow(ports.clock),
-    files: parts.flatMap(({ path }) => files.get(path) ?? []),
-  });
+  const listed = parts.flatMap(({ path }) => files.get(path) ?? []);
+  const manifest = sealRecord(record, listed);
   await writeFile(disk, join(folder, manifestFile), [writeManifest(manifest)]);
   await syncFolder(disk, folder, parts);
 }

@@ -69,19 +69,19 @@ export type ChangeStatus = (status: PackageStatus, timestamp: number) => Package
  * Changes what is noted beside a package that is here, or that a status says a bucket alone has. A
  * change that changes nothing writes nothing.
  *
- * @param options `inFlight`: also of a package that is on its way from memory.
+ * @param isFromMemory also of a package that is on its way from memory.
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`; `THROUGHLINE_CORRUPT`: the status cannot be read.
  */
 export async function changeStatus(
   ports: PackagePorts,
   name: string,
   change: ChangeStatus,
-  { inFlight = false } = {},
+  isFromMemory = false,
 ): Promise<PackageStatus> {
   const { disk, path } = ports;
   const isNoted = await isThere(disk, join(path, name + endings.status));
   const before = await readStatus(ports, name);
-  const isOnItsWay = before !== undefined && isInFlight(before) && !inFlight;
+  const isOnItsWay = before !== undefined && isInFlight(before) && !isFromMemory;
   if (!isNoted || isOnItsWay) await assertThere(ports, name);
   if (before === undefined) {
     throw new ThroughlineError(`the status of ${name} cannot be read: repair it by hand`, {

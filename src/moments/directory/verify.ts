@@ -30,12 +30,11 @@ export interface Verification {
   readonly differences: readonly Difference[];
 }
 
-/** Reads every byte of a package, but for the files in `compared`, and compares it with its manifest. */
+/** Reads every byte of a package, and compares it with its manifest. */
 export async function verifyFolder(
   disk: Disk,
   folder: string,
   name: string,
-  compared?: ReadonlySet<string>,
 ): Promise<Verification & { readonly manifest?: Manifest }> {
   const { manifest, problem } = await readFolder(disk, folder, name);
   if (manifest === undefined) {
@@ -45,8 +44,7 @@ export async function verifyFolder(
     return damaged(name, [{ path: manifestFile, kind: "manifest", detail }]);
   }
   const found: (Difference | undefined)[] = [];
-  const toRead = manifest.files.filter(({ path }) => !compared?.has(path));
-  await concurrently(toRead, readsAtOnce, async (file, index) => {
+  await concurrently(manifest.files, readsAtOnce, async (file, index) => {
     found[index] = await differenceOf(disk, folder, file);
   });
   const differences = found.filter((difference) => difference !== undefined);

@@ -1,4 +1,10 @@
+import { isThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
+import { messagesFile } from "../directory/content.ts";
+import type { PackageEntry } from "../directory/list-packages.ts";
+import { idOf } from "../directory/names.ts";
+import type { ReadPackages } from "../directory/package-directory.ts";
+import { readMessages } from "../package/read-manifest.ts";
 import {
   type ExportTally,
   exportReport,
@@ -6,39 +12,37 @@ import {
   talliedRow,
 } from "./export-report.ts";
 import { formats } from "./formats.ts";
-import { type ExportSource, OpenPackage, openManifest, SkippedPackage } from "./open-package.ts";
-import { type ExportSettings, exportSettings, type FeedbackExportOptions } from "./options.ts";
+import { type ExportSettings, exportDefaults, type FeedbackExportOptions } from "./options.ts";
 import { OutFolder, reportFile } from "./out-folder.ts";
 import { rowText } from "./rows.ts";
-import { type Judgement, Judgements, matches } from "./selection.ts";
+import { Judgements, matches, SkippedPackage, type SkipReason } from "./selection.ts";
 
 /**
  * Writes packages for a trainer into a new folder: rows, a dataset card, and `export-report.json`,
  * which is also the answer. Resolves once the folder is durable. If it rejects, the folder is absent,
- * the earlier export, or the whole new one. Reads each file of a chosen package once, and holds one
- * package in memory. The same packages and options make the same bytes.
+ * the earlier export, or the whole new one. Holds one package in memory. The same packages and options
+ * make the same bytes.
  *
- * Rejects with the reason of `signal` after an abort, and as the disk and the source do.
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option is out of its bounds.
+ * Rejects with the reason of `signal` after an abort, and as the disk and the packages do.
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something stands at `out`, and `replace` is not
  * set or it is no export. It is as it was.
  */
 export async function exportFeedback(
-  source: ExportSource,
+  packages: ReadPackages,
   disk: Disk,
   out: string,
   options: FeedbackExportOptions,
 ): Promise<FeedbackExportReport> {
-  const resolved = exportSettings(options);
-  const folder = await OutFolder.begin(disk, out, resolved.replace);
+  const settings = { ...exportDefaults, ...options };
+  const folder = await OutFolder.begin(disk, out, settings.replace);
   try {
     const tally: ExportTally = { listed: 0, notSelected: 0, skipped: [], rows: [] };
-    const names = await select(source, resolved, tally);
-    await writeRows(source, names, resolved, { folder, tally });
-    const report = exportReport(resolved, tally, folder.files);
+    const names = await select(packages, settings, tally);
+    await writeRows(packages, names, settings, { folder, tally });
+    const report = exportReport(settings, tally, folder.files);
     await folder.write("README.md", Buffer.from(datasetCard(report)));
     await folder.write(reportFile, Buffer.from(`${JSON.stringify(report, null, 2)}\n`));
-    resolved.signal?.throwIfAborted();
+    settings.signal?.throwIfAborted();
     await folder.commit();
     return report;
   } catch (error) {
@@ -48,91 +52,100 @@ export async function exportFeedback(
   }
 }
 
-/** Whether a row says whose turn is judged: a package as a whole is exported without one. */
-const isOfTurns = ({ format }: ExportSettings) => format !== "jsonl";
-
 /** The names of the packages that were asked for and may be exported, sorted. */
 async function select(
-  source: ExportSource,
-  options: ExportSettings,
+  packages: ReadPackages,
+  { format, filters, removed, signal, onProgress }: ExportSettings,
   tally: ExportTally,
 ): Promise<readonly string[]> {
-  const readable = await listReadable(source, tally, options.signal);
-  const judgements = new Judgements();
-  const candidates: Judgement[] = [];
-  for (const [index, name] of readable.entries()) {
-    options.signal?.throwIfAborted();
-    const manifest = await unlessSkipped(tally, name, () => openManifest(source, name));
-    options.onProgress?.({ phase: "select", done: index + 1, total: readable.length });
-    if (manifest === undefined) continue;
-    judgements.add(manifest);
-    if (!matches(manifest, options.filters)) tally.notSelected++;
-    else if (!manifest.consent.export) tally.skipped.push({ name, reason: "no_consent" });
+  const skip = (name: string, reason: SkipReason) => tally.skipped.push({ name, reason });
+  const readable = [];
+  // By a kill the mark may be missing, which the newer package tells too.
+  const replaced = new Set<string>();
+  for await (const entry of packages.entries()) {
+    signal?.throwIfAborted();
+    const { name, state, manifest, status } = entry;
+    if (manifest?.supersedes) replaced.add(manifest.supersedes);
+    if (state === "bucket") continue; // there is nothing of it to be read
+    tally.listed++;
+    const reason = reasonIn(entry);
+    if (reason !== undefined || manifest === undefined) skip(name, reason ?? "unverified");
     else {
-      const { timestamp, chat_id, target } = manifest;
-      candidates.push({ name, timestamp, chat_id, target });
+      const { timestamp, chat_id, target, consent } = manifest;
+      const isAsked = matches(manifest, filters);
+      readable.push({ name, timestamp, chat_id, target, consent, isAsked, status });
     }
   }
+  readable.sort((one, other) => (one.name < other.name ? -1 : 1));
+  const judgements = new Judgements();
+  const candidates: typeof readable = [];
+  for (const [index, one] of readable.entries()) {
+    signal?.throwIfAborted();
+    const { name, consent, isAsked } = one;
+    const reason = replaced.has(idOf(name)) ? "superseded" : await removed?.(name);
+    onProgress?.({ phase: "select", done: index + 1, total: readable.length });
+    if (reason === undefined) judgements.add(one);
+    if (reason !== undefined) skip(name, reason);
+    else if (!isAsked) tally.notSelected++;
+    else if (!consent.export) skip(name, "no_consent");
+    else candidates.push(one);
+  }
   const chosen: string[] = [];
-  for (const candidate of candidates) {
-    if (!isOfTurns(options) || judgements.isLatest(candidate)) chosen.push(candidate.name);
-    else tally.skipped.push({ name: candidate.name, reason: "later_judgement" });
+  for (const one of candidates) {
+    // Only a package as a whole is exported without saying whose turn is judged.
+    if (format !== "jsonl" && !judgements.isLatest(one)) skip(one.name, "later_judgement");
+    // It may be retracted. It counts against an earlier judgement, as any other that is damaged.
+    else if (one.status === undefined) skip(one.name, "unverified");
+    else chosen.push(one.name);
   }
   return chosen;
 }
 
-/** The names of the packages that the place that keeps them does not forbid, sorted. */
-async function listReadable(
-  source: ExportSource,
-  tally: ExportTally,
-  signal: AbortSignal | undefined,
-): Promise<readonly string[]> {
-  const readable: string[] = [];
-  for await (const { name, reason } of source.list()) {
-    signal?.throwIfAborted();
-    tally.listed++;
-    if (reason === undefined) readable.push(name);
-    else tally.skipped.push({ name, reason });
-  }
-  return readable.sort();
+/** Why the list says that a package is not even to be read. */
+function reasonIn({ state, manifest, status }: PackageEntry): SkipReason | undefined {
+  if (status?.retracted) return status.retracted.superseded_by ? "superseded" : "retracted";
+  if (manifest !== undefined) return undefined;
+  return state === "newer" ? "newer" : "unverified";
 }
 
 async function writeRows(
-  source: ExportSource,
+  packages: ReadPackages,
   names: readonly string[],
   options: ExportSettings,
   { folder, tally }: { readonly folder: OutFolder; readonly tally: ExportTally },
 ): Promise<void> {
-  const format = formats[options.format];
+  const { file } = formats[options.format];
   for (const [index, name] of names.entries()) {
     options.signal?.throwIfAborted();
-    const read = await unlessSkipped(tally, name, async () => {
-      const from = new OpenPackage(source, await openManifest(source, name));
-      const found = await format.row(from, options);
-      await from.verifyRest();
-      tally.rows.push(talliedRow(from.manifest, found));
-      return found;
-    });
-    for (const [path, bytes] of read?.pictures ?? []) await folder.write(path, bytes);
-    if (read !== undefined) await folder.append(format.file, Buffer.from(rowText(read.row)));
+    const made = await rowOf(packages, name, options).catch(skipReasonOf);
+    if (typeof made === "string") tally.skipped.push({ name, reason: made });
+    else {
+      tally.rows.push(talliedRow(made.manifest, made));
+      for (const [path, bytes] of made.pictures ?? []) await folder.write(path, bytes);
+      await folder.append(file, Buffer.from(rowText(made.row)));
+    }
     options.onProgress?.({ phase: "write", done: index + 1, total: names.length });
   }
   await folder.finish();
 }
 
-/** @returns undefined: it was skipped, and the report says why. */
-async function unlessSkipped<T>(
-  tally: ExportTally,
-  name: string,
-  work: () => Promise<T>,
-): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof SkippedPackage)) throw error;
-    tally.skipped.push({ name, reason: error.reason });
-    return undefined;
-  }
+/** Makes a row of a package of which every byte is as it was sealed: of a damaged one nothing is exported. */
+async function rowOf(packages: ReadPackages, name: string, options: ExportSettings) {
+  const manifest = await packages.manifest(name);
+  const messages = readMessages(await packages.part(name, messagesFile));
+  if (messages === undefined) throw new SkippedPackage("unverified");
+  const part = (path: string) => packages.part(name, path);
+  const row = await formats[options.format].row({ manifest, messages, part }, options);
+  if ((await packages.verify(name)).state !== "whole") throw new SkippedPackage("unverified");
+  return { ...row, manifest };
+}
+
+function skipReasonOf(error: unknown): SkipReason {
+  if (error instanceof SkippedPackage) return error.reason;
+  if (isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT")) return "newer";
+  const isGone = isThroughlineError(error, "THROUGHLINE_NOT_FOUND");
+  if (isGone || isThroughlineError(error, "THROUGHLINE_CORRUPT")) return "unverified";
+  throw error;
 }
 
 /**

@@ -52,9 +52,9 @@ export function exportReport(
     },
     filters: {
       sentiment: filters.sentiment ?? null,
-      since: iso(filters.sinceMs),
-      until: iso(filters.untilMs),
-      chat: filters.chatId ?? null,
+      since: iso(filters.since),
+      until: iso(filters.until),
+      chat: filters.chat ?? null,
       person: filters.person ?? null,
       source: filters.source ?? null,
       min_score: filters.minScore ?? null,

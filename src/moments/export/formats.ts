@@ -1,11 +1,20 @@
 import type { Attachment } from "../../core/chat/message.ts";
 import { attachmentFile } from "../package/read-manifest.ts";
+import type { Manifest, PackageMessage } from "../package/record.ts";
 import { chooseFrames } from "./frame-choice.ts";
 import { type JudgedTurn, judgedTurn } from "./judged-turn.ts";
-import { type OpenPackage, SkippedPackage } from "./open-package.ts";
 import type { ExportSettings, FeedbackExportFormat } from "./options.ts";
 import { dpoRow, ktoRow, openaiDpoRow, packageRow, picturedPrompt, visionRow } from "./rows.ts";
+import { SkippedPackage } from "./selection.ts";
 import { sentMessages } from "./sent-messages.ts";
+
+/** A package that is being exported. */
+export interface OpenPackage {
+  readonly manifest: Manifest;
+  readonly messages: readonly PackageMessage[];
+  /** Reads the file at a path of the manifest. */
+  part(path: string): Promise<Buffer>;
+}
 
 /** What a package gives. */
 interface Row {
@@ -57,9 +66,9 @@ export const formats: Readonly<Record<FeedbackExportFormat, Format>> = {
   jsonl: {
     file: "packages.jsonl",
     says: "Each row is a package as it was recorded. Paths in `media` begin in the folder that the packages are kept in; the media are not in this export.",
-    async row(from) {
-      const { consent, num_frames: frames } = from.manifest;
-      const row = packageRow(from.manifest, consent.messages ? await from.messages() : []);
+    async row({ manifest, messages }) {
+      const { consent, num_frames: frames } = manifest;
+      const row = packageRow(manifest, consent.messages ? messages : []);
       return { row, frames, cutTurns: 0 };
     },
   },
@@ -98,7 +107,7 @@ async function pictures(from: OpenPackage, turn: JudgedTurn, { maxFrames }: Expo
     ...pictures.filter((file) => kept.includes(file)).map(sentPicture),
   ]);
   const all = byMessage.flat();
-  const read = await from.parts(all.map(({ file }) => file));
+  const read = await Promise.all(all.map(({ file }) => from.part(file)));
   const images = read.map((bytes, index) => ({ path: `${name}/${all[index]?.as}`, bytes }));
   return { images, counts: byMessage.map(({ length }) => length) };
 }

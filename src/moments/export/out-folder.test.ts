@@ -7,7 +7,7 @@ import { crashImages, processDeathImage } from "../../../test/support/crash-imag
 import { faultyDisk } from "../../../test/support/faulty-disk.ts";
 import {
   filesUnder,
-  SampleSource,
+  SamplePackages,
   samplePackage,
 } from "../../../test/support/feedback-packages.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
@@ -21,7 +21,7 @@ const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 4;
 const earlier = [samplePackage(0)];
 const later = [samplePackage(0, { frames: [-2_000, -1_000] }), samplePackage(1)];
 const run = (disk: Disk, packages = later, more: Partial<FeedbackExportOptions> = {}) =>
-  exportFeedback(new SampleSource(packages), disk, "/out", { format: "imagefolder", ...more });
+  exportFeedback(new SamplePackages(packages), disk, "/out", { format: "imagefolder", ...more });
 const rowsOf = async (disk: SimulatedDisk) => {
   const files = await filesUnder(disk, "/out");
   if (files === undefined) return undefined;
@@ -103,7 +103,7 @@ test("what others have beside an export stays, whatever its name begins with", a
 
 test("what somebody puts at out while an export is written stays", async () => {
   const disk = new SimulatedDisk();
-  const source = new SampleSource(later);
+  const source = new SamplePackages(later);
   source.beforeRead = async () => {
     source.beforeRead = undefined;
     await disk.mkdir("/out");
@@ -119,7 +119,7 @@ test("a link at out is refused, and what it leads to stays", async (t) => {
   const folder = temporaryDirectory(t);
   const real = join(folder, "real");
   const write = (out: string) =>
-    exportFeedback(new SampleSource(later), realDisk, out, { format: "kto", replace: true });
+    exportFeedback(new SamplePackages(later), realDisk, out, { format: "kto", replace: true });
   await write(real);
   const before = fs.readdirSync(real);
   fs.symlinkSync(real, join(folder, "out"));

@@ -20,29 +20,39 @@ export const skipReasons = [
 ] as const;
 export type SkipReason = (typeof skipReasons)[number];
 
+/** Thrown where a package gives no row; it is skipped. */
+export class SkippedPackage extends Error {
+  override readonly name = "SkippedPackage";
+  readonly reason: SkipReason;
+  constructor(reason: SkipReason) {
+    super(`the package is skipped: ${reason}`);
+    this.reason = reason;
+  }
+}
+
 /** What is asked for. Each that is given must hold. */
 export interface ExportFilters {
-  readonly sentiment?: Sentiment | undefined;
+  readonly sentiment?: Sentiment;
   /** Of the trigger, in milliseconds since 1970: at this instant or later. */
-  readonly sinceMs?: number | undefined;
+  readonly since?: number;
   /** The same: before this instant. */
-  readonly untilMs?: number | undefined;
-  readonly chatId?: string | undefined;
+  readonly until?: number;
+  readonly chat?: string;
   /** A name seen in the window, in any case of letters. */
-  readonly person?: string | undefined;
-  readonly source?: Source | undefined;
+  readonly person?: string;
+  readonly source?: Source;
   /** 0 to 1: how strong a judgement is at least, whichever its sign. */
-  readonly minScore?: number | undefined;
+  readonly minScore?: number;
 }
 
 export function matches(manifest: Manifest, filters: ExportFilters): boolean {
-  const { sentiment, sinceMs, untilMs, chatId, person, source, minScore } = filters;
+  const { sentiment, since, until, chat, person, source, minScore } = filters;
   const at = manifest.timestamp * 1_000;
   return (
     (sentiment === undefined || manifest.sentiment === sentiment) &&
-    (sinceMs === undefined || at >= sinceMs) &&
-    (untilMs === undefined || at < untilMs) &&
-    (chatId === undefined || manifest.chat_id === chatId) &&
+    (since === undefined || at >= since) &&
+    (until === undefined || at < until) &&
+    (chat === undefined || manifest.chat_id === chat) &&
     (person === undefined || manifest.people.some((name) => sameName(name, person))) &&
     (source === undefined || manifest.source === source) &&
     (minScore === undefined || Math.abs(manifest.score) >= minScore)

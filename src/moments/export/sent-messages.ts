@@ -5,7 +5,7 @@ import { withName } from "../../core/chat/person-name.ts";
 import { fenced } from "../../core/models/fence.ts";
 import { attachmentFile } from "../package/read-manifest.ts";
 import type { PackageMessage } from "../package/record.ts";
-import type { OpenPackage } from "./open-package.ts";
+import type { OpenPackage } from "./formats.ts";
 
 /**
  * Reads the messages of a package as their model got them: with the name of who spoke, the names of files and
@@ -28,5 +28,5 @@ export async function sentMessages(from: OpenPackage): Promise<readonly PackageM
     const attachments = files.filter((file) => kindOf(file) === "picture" && isHere(file));
     return { ...message, text, delivered: null, attachments };
   };
-  return Promise.all((await from.messages()).map(sent));
+  return Promise.all(from.messages.map(sent));
 }

@@ -26,8 +26,6 @@ export interface SealedMoment {
   readonly audio: AudioRef | null;
   /** The bytes of files that messages name, by their hash. */
   readonly attachments?: ReadonlyMap<string, Uint8Array>;
-  /** When it was sealed first, in seconds since 1970, if it was. @default when it is saved */
-  readonly sealedTimestamp?: number;
 }
 
 /** Why a package could not be saved. The moment is kept and tried again, but for the last one. */

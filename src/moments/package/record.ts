@@ -228,17 +228,15 @@ export const manifestShape = members({
   frames: list(frame, 1_000_000),
   audio: nullable(audio),
   software: members({ name: text(), version: text() }),
+  /** When it was first about to be saved. */
   sealed_timestamp: anyNumber,
   /** In the order of their upload. */
   files: list(file, 1_000_002),
 });
 export type Manifest = Shaped<typeof manifestShape>;
 
-/** What the writer of the package adds. */
-export type Seal = Pick<Manifest, "sealed_timestamp" | "files">;
-
 /** All of feedback.json that is known before a byte is written. */
-export type PackageRecord = Omit<Manifest, keyof Seal>;
+export type PackageRecord = Omit<Manifest, "files">;
 
 export type Redaction = Manifest["redactions"][number];
 

@@ -2,16 +2,16 @@ import { crc32 } from "node:zlib";
 import { packageId, packageName } from "./package-name.ts";
 import type { SealedMoment } from "./package-sink.ts";
 import {
+  type FileEntry,
   type Manifest,
   manifestShape,
   type PackageMessage,
   type PackageRecord,
-  type Seal,
 } from "./record.ts";
 
 /** Adds what the writer of the files knows: the whole of feedback.json, in the order of the shape. */
-export function sealRecord(record: PackageRecord, seal: Seal): Manifest {
-  return manifestShape.write({ ...record, ...seal }) as unknown as Manifest;
+export function sealRecord(record: PackageRecord, files: readonly FileEntry[]): Manifest {
+  return manifestShape.write({ ...record, files }) as unknown as Manifest;
 }
 
 /** The same moment under another uuid, when the name that its uuid makes is taken. */

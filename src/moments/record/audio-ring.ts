@@ -57,6 +57,8 @@ export class AudioRing {
   #to = 0;
   #endMs = 0;
   #sourceEndMs: number | null = null;
+  /** How many chunks came. */
+  fed = 0;
 
   constructor(limits: AudioLimits) {
     this.#limits = limits;
@@ -74,6 +76,7 @@ export class AudioRing {
   /** Ignores an empty chunk. */
   push(chunk: Float32Array | Int16Array, { monoMs, ageMs, sourceMs }: ChunkTime): void {
     if (chunk.length === 0) return;
+    this.fed++;
     this.expire(ageMs);
     this.#endMs = monoMs;
     this.#sourceEndMs = sourceMs === undefined ? null : sourceMs + chunk.length / samplesPerMs;

@@ -41,6 +41,8 @@ export class FrameBuffer extends Ring<BufferedFrame> {
   readonly #keepsMetadata: boolean;
   #last: FrameFacts | undefined;
   #seq = 0;
+  /** How many came, kept or too soon. */
+  fed = 0;
 
   constructor(limits: BufferLimits, keepsMetadata = false) {
     super({ count: limits.frames, bytes: limits.frameBytes, ageMs: limits.mediaAgeMs });
@@ -54,6 +56,7 @@ export class FrameBuffer extends Ring<BufferedFrame> {
     const most = Math.min(this.#limits.oneFrameBytes, this.#limits.frameBytes);
     if ((size?.bytes ?? jpeg.length) > most) return "too_large";
     if (size === undefined) return "not_jpeg";
+    this.fed++;
     if (!this.isDue(facts)) return "throttled";
     this.#last = facts;
     const whole = jpeg.subarray(0, size.bytes);

@@ -8,10 +8,11 @@ import {
   sentimentOf,
 } from "../package/package-name.ts";
 import type { Consent, Reduced, StreamName } from "../package/record.ts";
-import { type AudioPush, type FramePush, MomentBuffers } from "./buffers.ts";
+import { type AudioPush, buffersOf, type FramePush, type MomentBuffers } from "./buffers.ts";
 import type { Received } from "./capture-clock.ts";
 import { type ConsentInput, checkConsent, laterConsent } from "./consent.ts";
-import type { PushResult } from "./frame-buffer.ts";
+import type { FrameFacts, PushResult } from "./frame-buffer.ts";
+import { isDimension } from "./jpeg.ts";
 import { judgedMessages, withoutWords } from "./judged-messages.ts";
 import { checkLabel, type MomentInput } from "./label.ts";
 import { type BufferBounds, boundsOf } from "./limits.ts";
@@ -23,12 +24,14 @@ import {
   type RecorderSettings,
   recorderSettings,
 } from "./options.ts";
-import type { AudioChunk } from "./pcm.ts";
+import { type AudioChunk, samplesOfBytes } from "./pcm.ts";
 import { accepted, Receipt, refused } from "./receipt.ts";
 import { bytesOfKey, idsOfKey, RecentMoments, targetKey } from "./recent-moments.ts";
 import { SaveQueue } from "./save-queue.ts";
 
 const closeMs = 4_000;
+/** Of a JPEG. Source: the original's `cv2.imencode`. */
+const quality = 85;
 
 export interface MomentStats {
   readonly messages: number;
@@ -58,13 +61,14 @@ export class MomentRecorder {
   readonly #live = new Map<string, () => unknown>();
   readonly #captures = new Map<Moment, () => void>();
   #consent: Consent;
+  #isEncoding = false;
   #isClosed = false;
 
   /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
   constructor(options: MomentRecorderOptions) {
     this.#options = recorderSettings(options);
     const { consent } = this.#options;
-    this.#buffers = new MomentBuffers(this.#options);
+    this.#buffers = buffersOf(this.#options);
     this.#consent = consent;
     const told = (what: "durable" | "failed" | "discarded" | "uploaded", receipt: Receipt) => {
       if (what === "durable") this.#recent.remember(receipt, [idOf(receipt.name)]);
@@ -89,24 +93,51 @@ export class MomentRecorder {
   /** Feeds a picture as JPEG. */
   frame(jpeg: Uint8Array, push: FramePush = {}): PushResult {
     if (this.#isClosed) return "closed";
-    return this.#consent.frames ? this.#buffers.pushJpeg(jpeg, push) : "off";
+    if (!this.#consent.frames) return "off";
+    return this.#buffers.frames.push(jpeg, this.#facts(push), push.transfer === true);
   }
 
   /**
    * Feeds a raw picture, which the encoder makes a JPEG of, one at a time. Do not write to its bytes
-   * before this resolves. A picture is dropped if the consent changes before.
+   * before this resolves. A picture is dropped if the consent changes before. One that cannot be encoded is
+   * `not_jpeg`.
    */
   async rawFrame(frame: RawFrame, push: FramePush = {}): Promise<PushResult> {
     if (this.#isClosed) return "closed";
     const consent = this.#consent;
     if (!consent.frames) return "off";
-    return this.#buffers.pushRaw(frame, push, () => !this.#isClosed && this.#consent === consent);
+    const { encoder } = this.#options;
+    const { frames } = this.#buffers;
+    const facts = this.#facts(push);
+    if (encoder === undefined || !isRawFrame(frame)) return "format";
+    if (this.#isEncoding) return "busy";
+    if (!frames.isDue(facts)) return "throttled";
+    this.#isEncoding = true;
+    try {
+      const jpeg = await encoder.encode(frame, quality);
+      const isWanted = !this.#isClosed && this.#consent === consent;
+      return isWanted ? frames.push(jpeg, facts, false) : "off";
+    } catch {
+      return "not_jpeg";
+    } finally {
+      this.#isEncoding = false;
+    }
+  }
+
+  #facts({ camera, sourceMs = Number.NaN }: FramePush): FrameFacts {
+    const known = Number.isFinite(sourceMs) ? sourceMs : null;
+    return { ...this.#buffers.clock.now(), camera: camera ?? null, sourceMs: known };
   }
 
   /** Feeds sound: float32 or 16 bits, 16 kHz mono. */
   audio(chunk: AudioChunk, push: AudioPush = {}): PushResult {
     if (this.#isClosed) return "closed";
-    return this.#consent.audio ? this.#buffers.pushAudio(chunk, push) : "off";
+    if (!this.#consent.audio) return "off";
+    const { encoding = "s16le", sourceMs } = push;
+    const fed = chunk instanceof Uint8Array ? samplesOfBytes(chunk, encoding) : chunk;
+    if (fed === undefined) return "format";
+    this.#buffers.audio.push(fed, { ...this.#buffers.clock.now(), sourceMs });
+    return "accepted";
   }
 
   /**
@@ -126,7 +157,8 @@ export class MomentRecorder {
   /** Somebody is there, by name. */
   saw(person: string): void {
     // Also where nothing may be kept yet: who agrees in the next two minutes is seen with this name.
-    if (!this.#isClosed) this.#buffers.saw(person);
+    const { people, clock } = this.#buffers;
+    if (!this.#isClosed) people.set(person, clock.now().ageMs);
   }
 
   get consent(): Consent {
@@ -135,7 +167,8 @@ export class MomentRecorder {
 
   /** How many pictures and chunks of sound came since the start, kept or too soon. */
   get fed(): { readonly frames: number; readonly audio: number } {
-    return this.#buffers.fed;
+    const { frames, audio } = this.#buffers;
+    return { frames: frames.fed, audio: audio.fed };
   }
 
   /**
@@ -168,8 +201,8 @@ export class MomentRecorder {
     const streams: readonly StreamName[] = ["messages", "frames", "audio"];
     const withdrawn = streams.filter((stream) => this.#consent[stream] && !consent[stream]);
     if (withdrawn.length > 0) this.#endCaptures();
-    for (const stream of withdrawn) this.#buffers.clear(stream);
-    if (withdrawn.length > 0 && !consent.frames && !consent.audio) this.#buffers.forgetPeople();
+    for (const stream of withdrawn) this.#buffers[stream].clear();
+    if (withdrawn.length > 0 && !consent.frames && !consent.audio) this.#buffers.people.clear();
     this.#consent = consent;
   }
 
@@ -199,7 +232,7 @@ export class MomentRecorder {
     const names = { id: packageId(uuid), name };
     if (this.#isClosed) return refused(names, "closed");
     if (input.ephemeral === true) return refused(names, "ephemeral");
-    this.#buffers.expire(received.ageMs);
+    this.#expire(received.ageMs);
     const limit = this.#options.limits.messageCodePoints;
     const now = { ...received, wallMs, maxCodePoints: limit };
     const words = this.#consent.messages
@@ -294,14 +327,14 @@ export class MomentRecorder {
   }
 
   get stats(): MomentStats {
-    this.#buffers.expire(this.#buffers.clock.now().ageMs);
-    const { messages, frames, audio, bytes } = this.#buffers;
+    const { messages, frames, audio, captured, clock } = this.#buffers;
+    this.#expire(clock.now().ageMs);
     return {
       messages: messages.count,
       frames: frames.count,
       audio_samples: audio.samples,
       audio_seconds: Math.round(audio.samples / 1_600) / 10,
-      bytes,
+      bytes: messages.bytes + frames.bytes + audio.bytes + captured.bytes,
       limits: boundsOf(this.#options.limits),
       waiting: this.#held.length,
       pinned_bytes: this.#pinnedBytes(),
@@ -317,6 +350,12 @@ export class MomentRecorder {
     this.#isClosed = true;
     this.#endCaptures();
     await this.#queue.close(closeMs);
+  }
+
+  /** Drops pictures and sound that are too old by now. */
+  #expire(ageMs: number): void {
+    this.#buffers.frames.expire(ageMs);
+    this.#buffers.audio.expire(ageMs);
   }
 
   /** A key makes the same id in every run, so that what it recorded is found again. */
@@ -379,7 +418,7 @@ export class MomentRecorder {
     this.#captures.delete(moment);
     cancel();
     const { id } = moment.receipt;
-    const keptMs = this.#buffers.mediaAgeMs;
+    const keptMs = this.#options.limits.mediaAgeMs;
     moment.end((fromMs, toMs) => this.#recent.overlaps({ id, fromMs, toMs }, keptMs));
     this.#queue.add(moment);
   }
@@ -387,4 +426,9 @@ export class MomentRecorder {
   #endCaptures(): void {
     for (const moment of [...this.#captures.keys()]) this.#finish(moment);
   }
+}
+
+function isRawFrame({ data, width, height, channels }: RawFrame): boolean {
+  const isSized = isDimension(width) && isDimension(height) && (channels === 3 || channels === 4);
+  return isSized && data.length === width * height * channels;
 }

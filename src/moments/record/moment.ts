@@ -103,7 +103,7 @@ export class Moment {
    */
   end(overlapsOf: (fromMs: number, toMs: number) => Overlaps): void {
     const { trigger } = this;
-    const { clock, captured, mediaAgeMs } = this.#buffers;
+    const { clock, captured } = this.#buffers;
     const passedMs = Math.max(clock.now().monoMs - trigger.monoMs, 0);
     const postMs = Math.min(passedMs, trigger.label.postRollMs);
     const endMs = trigger.monoMs + postMs;
@@ -111,7 +111,7 @@ export class Moment {
     const starts = this.#frames.slice(0, 1).map(({ monoMs }) => monoMs);
     if (hasSound(this.#audio)) starts.push(startOf(this.#audio));
     const fromMs = Math.min(trigger.monoMs, ...starts);
-    const jumps = clock.jumpsSince(trigger.ageMs - mediaAgeMs);
+    const jumps = clock.jumpsSince(trigger.ageMs - this.#settings.limits.mediaAgeMs);
     const sleeps = jumps.filter(({ isSleep }) => isSleep);
     const steps = jumps.filter(({ isSleep }) => !isSleep);
     const t_ms = ({ monoMs }: { readonly monoMs: number }) => millis(monoMs - trigger.monoMs);
@@ -180,7 +180,9 @@ export class Moment {
   #people(): readonly string[] {
     const { ageMs, consent } = this.trigger;
     if (!consent.frames && !consent.audio) return [];
-    return this.#buffers.peopleSince(ageMs - this.#buffers.mediaAgeMs);
+    const since = ageMs - this.#settings.limits.mediaAgeMs;
+    const seen = [...this.#buffers.people].filter(([, at]) => at >= since);
+    return seen.map(([name]) => name).sort();
   }
 
   #content(): MomentContent {
@@ -222,6 +224,7 @@ export class Moment {
       score,
       annotator,
       session_id: this.#settings.sessionId,
+      sealed_timestamp: seconds(this.#buffers.clock.wallMs),
       software: this.#settings.software,
       chat_id: chatId,
       matched: input.matched ?? [],

@@ -203,18 +203,19 @@ function addPackages(router: Router, moments: Moments): void {
     // A picture holds no words, and a player asks for hundreds of them.
     if (!path.startsWith("frames/")) await readShown(router, moments, packageName);
     const wanted = rangeOf(range);
-    const whole = await packages.openPart(packageName, path);
-    if (wanted !== undefined && wanted.start >= whole.bytes) return noSuchRange(whole.bytes);
-    const part = wanted ? await packages.openPart(packageName, path, wanted) : whole;
+    const part = await packages.openPart(packageName, path);
+    if (wanted !== undefined && wanted.start >= part.bytes) return noSuchRange(part.bytes);
+    const { start = 0 } = wanted ?? {};
+    const end = Math.min(wanted?.end ?? part.bytes, part.bytes);
     const headers = new Headers({
       ...foreignFile(path.replace("frames/", ""), part.mediaType),
-      "content-length": String(part.end - part.start),
+      "content-length": String(end - start),
       "accept-ranges": "bytes",
     });
     if (wanted !== undefined) {
-      headers.set("content-range", `bytes ${part.start}-${part.end - 1}/${part.bytes}`);
+      headers.set("content-range", `bytes ${start}-${end - 1}/${part.bytes}`);
     }
-    const body = head ? null : ReadableStream.from(part.pieces);
+    const body = head ? null : ReadableStream.from(part.pieces(start, end));
     return new Response(body as ReadableStream<Uint8Array> | null, {
       status: wanted === undefined ? 200 : 206,
       headers,

@@ -5,7 +5,7 @@ const blockBytes = 512;
 interface TarPart {
   readonly path: string;
   readonly bytes: number;
-  readonly pieces: AsyncIterable<Uint8Array>;
+  pieces(): AsyncIterable<Uint8Array>;
 }
 
 /** How long the file becomes, from the lengths of what goes in. */
@@ -29,7 +29,7 @@ export async function* mediaTar(
     for (const open of parts) {
       const part = await open();
       yield header(`${folder}/${part.path}`, part.bytes);
-      yield* part.pieces;
+      yield* part.pieces();
       yield new Uint8Array(paddingOf(part.bytes));
     }
     yield new Uint8Array(2 * blockBytes);

@@ -2,7 +2,6 @@
 import type { Runtime } from "../../core/runtime.ts";
 import { manifestFile, mediaTypeOf, partsOf } from "../directory/content.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
-import { secondsNow } from "../directory/ports.ts";
 import { hashOf } from "../package/digests.ts";
 import {
   type PackageSink,
@@ -13,10 +12,10 @@ import {
 import { sealRecord, writeManifest } from "../package/write-manifest.ts";
 import { withDeadline } from "../s3/deadline.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
-import { type PackageSource, uploadPackage } from "../s3/upload-package.ts";
 import type { Outbox } from "./outbox.ts";
+import { sendPackage } from "./package-in-bucket.ts";
 
-interface BucketSinkPorts extends Pick<Runtime, "clock" | "timers"> {
+interface BucketSinkPorts extends Pick<Runtime, "timers"> {
   readonly outbox: Outbox;
   /** What it saves goes up by itself. */
   readonly packages: PackageDirectory;
@@ -35,8 +34,6 @@ const sendWithinMs = 30_000;
  */
 export class BucketSink implements PackageSink {
   readonly #ports: BucketSinkPorts;
-  /** When each one that is not saved yet was sealed, in seconds since 1970. */
-  readonly #sealed = new Map<string, number>();
   readonly #closing = new AbortController();
 
   constructor(ports: BucketSinkPorts) {
@@ -44,25 +41,10 @@ export class BucketSink implements PackageSink {
   }
 
   async save(moment: SealedMoment, signal?: AbortSignal): Promise<Saved> {
-    const { packages, clock } = this.#ports;
-    const { name, consent } = moment.record;
-    if (!consent.upload) return await packages.save(moment, signal);
+    const { packages, first } = this.#ports;
+    if (!moment.record.consent.upload) return await packages.save(moment, signal);
     // One manifest, however often it is tried: when the answer to the last request was lost, what goes
     // to the disk is the very package that the bucket may have.
-    const sealedTimestamp = moment.sealedTimestamp ?? this.#sealed.get(name) ?? secondsNow(clock);
-    this.#sealed.set(name, sealedTimestamp);
-    const saved = await this.#save({ ...moment, sealedTimestamp }, signal);
-    this.#sealed.delete(name);
-    return saved;
-  }
-
-  /** From now on everything goes to the disk, what is on its way too. */
-  useDisk(): void {
-    this.#closing.abort();
-  }
-
-  async #save(moment: Sealed, signal: AbortSignal | undefined): Promise<Saved> {
-    const { packages, first } = this.#ports;
     if (first === "bucket") {
       return (await this.#send(moment, signal)) ?? (await packages.save(moment, signal));
     }
@@ -76,15 +58,22 @@ export class BucketSink implements PackageSink {
     }
   }
 
+  /** From now on everything goes to the disk, what is on its way too. */
+  useDisk(): void {
+    this.#closing.abort();
+  }
+
   /** @returns `undefined`: the bucket does not have it. @throws the reason of the signal. */
-  async #send(moment: Sealed, signal: AbortSignal | undefined): Promise<Saved | undefined> {
+  async #send(moment: SealedMoment, signal: AbortSignal | undefined): Promise<Saved | undefined> {
     if (this.#closing.signal.aborted) return undefined;
     const { outbox, timers, packages } = this.#ports;
     const { name } = moment.record;
     const work = async (bucket: S3Bucket, outer: AbortSignal) => {
       const prefix = await packages.sending(moment);
-      const job = { name, prefix, source: sourceOf(moment) };
-      await withDeadline(timers, sendWithinMs, outer, (inner) => uploadPackage(bucket, job, inner));
+      const read = partOf(moment);
+      await withDeadline(timers, sendWithinMs, outer, (inner) =>
+        sendPackage(bucket, prefix, read, inner),
+      );
       await packages.sent(name);
       await packages.noteSuperseded(moment.record);
     };
@@ -95,10 +84,8 @@ export class BucketSink implements PackageSink {
   }
 }
 
-type Sealed = SealedMoment & { readonly sealedTimestamp: number };
-
-/** The bytes of a package that is nowhere but in memory. Media is copied a file at a time. */
-function sourceOf(moment: Sealed): PackageSource {
+/** Reads the files of a package that is nowhere but in memory. Media is copied a file at a time. */
+function partOf(moment: SealedMoment): (path: string) => Promise<Buffer> {
   const parts = new Map(partsOf(moment).map((part) => [part.path, part]));
   const files = [...parts.values()].map(({ path, bytes, pieces, sha256 }) => {
     return {
@@ -108,11 +95,8 @@ function sourceOf(moment: Sealed): PackageSource {
       media_type: mediaTypeOf(path),
     };
   });
-  const seal = { sealed_timestamp: moment.sealedTimestamp, files };
-  const manifest = writeManifest(sealRecord(moment.record, seal));
-  return {
-    part: async (_name, path) => {
-      return path === manifestFile ? manifest : Buffer.concat(parts.get(path)?.pieces ?? []);
-    },
+  const manifest = writeManifest(sealRecord(moment.record, files));
+  return async (path) => {
+    return path === manifestFile ? manifest : Buffer.concat(parts.get(path)?.pieces ?? []);
   };
 }

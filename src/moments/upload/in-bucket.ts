@@ -6,8 +6,8 @@ import { isMeant, ownersOf, type Selection } from "../directory/whose.ts";
 import { isPackageName } from "../package/package-name.ts";
 import { readManifest, readMessages } from "../package/read-manifest.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
-import { removePackage } from "../s3/upload-package.ts";
 import type { Outbox } from "./outbox.ts";
+import { removePackage } from "./package-in-bucket.ts";
 
 export interface CutOffReceipt {
   /** Removed. */

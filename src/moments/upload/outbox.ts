@@ -3,10 +3,11 @@ import { concurrently } from "../../core/concurrently.ts";
 import type { Runtime } from "../../core/runtime.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import type { Sender } from "../directory/ports.ts";
-import type { UploadError, UploadTarget } from "../package/record.ts";
+import { isInFlight } from "../directory/status.ts";
+import type { PackageStatus, Tombstone, UploadError, UploadTarget } from "../package/record.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { failureOf, UploadFailure } from "../s3/upload-failure.ts";
-import { finishTombstone, sendPackage } from "./upload-work.ts";
+import { hasArrived, removePackage, sendPackage, sendRetraction } from "./package-in-bucket.ts";
 
 interface OutboxPorts extends Pick<Runtime, "clock" | "timers" | "telemetry" | "logger"> {
   readonly packages: PackageDirectory;
@@ -268,15 +269,14 @@ export class Outbox implements Sender {
   async #send(item: Item): Promise<void> {
     const { name, as } = item;
     const { packages } = this.#ports;
-    const ports = { ...this.#ports, bucket: (name: string) => this.#bucket(name) };
     let isUploaded = false;
     const failure = await this.#attempt(name, async (signal) => {
       if (as === "tombstone") {
         const tombstone = await packages.tombstone(name);
-        if (tombstone !== undefined) await finishTombstone(name, tombstone, ports, signal);
+        if (tombstone !== undefined) await this.#delete(name, tombstone, signal);
       } else {
         const status = await packages.status(name);
-        if (status) isUploaded = await sendPackage(name, status, ports, signal);
+        if (status) isUploaded = await this.#agree(name, status, signal);
       }
     });
     if (failure === stopped) return;
@@ -284,6 +284,60 @@ export class Outbox implements Sender {
     // What was asked for since is another item.
     if (this.#items.get(keyOf(item)) === item) this.#items.delete(keyOf(item));
     if (isUploaded) for (const listener of this.#listeners) listener(name);
+  }
+
+  /**
+   * Makes the bucket agree with a status: the package is there, and its retraction beside it. Resolves
+   * when that is noted.
+   *
+   * @returns whether the package was uploaded now.
+   */
+  async #agree(name: string, status: PackageStatus, signal: AbortSignal): Promise<boolean> {
+    const { upload, uploaded, retracted } = status;
+    if (upload === undefined) return false;
+    const { packages, target } = this.#ports;
+    const { prefix } = upload;
+    const isNew = uploaded.length === 0;
+    const isHere = await packages.has(name);
+    const isFromMemory = isInFlight(status) && !isHere;
+    const isBound = !isNew || isFromMemory;
+    if (isBound && upload.target.endpoint !== target.endpoint)
+      throw new UploadFailure("other_target");
+    const { bucket } = isFromMemory ? upload.target : target;
+    const at = this.#bucket(bucket);
+    if (isFromMemory) {
+      // The process that sent it died.
+      if (!(await hasArrived(at, prefix, signal))) {
+        await removePackage(at, prefix, signal);
+        await packages.forgetStatus(name);
+        return false;
+      }
+    } else if (isNew) {
+      if (!isHere) throw new UploadFailure("local_missing");
+      const read = (path: string) => packages.part(name, path);
+      await sendPackage(at, prefix, read, signal);
+    }
+    if (retracted !== null) {
+      for (const copy of isNew ? [{ bucket, prefix }] : uploaded) {
+        await sendRetraction(this.#bucket(copy.bucket), copy.prefix, retracted, signal);
+      }
+    }
+    await packages.sent(name, retracted);
+    if (!upload.keep_local) await packages.release(name);
+    return isNew;
+  }
+
+  /** Removes what a tombstone is of from the bucket, and then the tombstone. */
+  async #delete(name: string, { places }: Tombstone, signal: AbortSignal): Promise<void> {
+    const { packages, logger, target } = this.#ports;
+    if (places.length === 0) throw new UploadFailure("local_damage"); // where it may be is not known
+    for (const { target: place, prefix } of places) {
+      if (place.endpoint !== target.endpoint) throw new UploadFailure("other_target");
+      if (!(await removePackage(this.#bucket(place.bucket), prefix, signal))) continue;
+      const says = "the bucket keeps older versions: delete those there yourself";
+      logger.warn({ package: name }, says);
+    }
+    await packages.buried(name, places);
   }
 
   /** Notes a failure, in its file too if it is another than before, and when it is tried again. */

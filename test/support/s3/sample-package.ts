@@ -51,19 +51,16 @@ export function samplePackage(options: SampleOptions = {}): SamplePackage {
       return Buffer.alloc(frameBytes, (number + index) % 251);
     }),
     audio,
-    sealedTimestamp: record.timestamp,
   };
   const files = new Map<string, Buffer>();
   for (const { path, pieces } of partsOf(moment)) files.set(path, Buffer.concat(pieces));
-  const manifest = sealRecord(record, {
-    sealed_timestamp: record.timestamp,
-    files: Array.from(files, ([path, body]) => ({
-      path,
-      bytes: body.length,
-      sha256: createHash("sha256").update(body).digest("hex"),
-      media_type: mediaTypeOf(path),
-    })),
-  });
+  const listed = Array.from(files, ([path, body]) => ({
+    path,
+    bytes: body.length,
+    sha256: createHash("sha256").update(body).digest("hex"),
+    media_type: mediaTypeOf(path),
+  }));
+  const manifest = sealRecord(record, listed);
   files.set("feedback.json", writeManifest(manifest));
   return { name: manifest.name, sessionId, manifest, moment, files };
 }
@@ -103,5 +100,6 @@ function sampleRecord(
             ...{ start_t_ms: -1, source_t_ms: null },
           },
     software: { name: "throughline", version: "0.1.0" },
+    sealed_timestamp: at / 1_000,
   };
 }

@@ -204,7 +204,7 @@ export class UploadWorld {
     this.uploader.onUploaded((name) => this.uploaded.push(name));
     const first = keepLocal ? "disk" : "bucket";
     const outbox = this.uploader;
-    this.sink = new BucketSink({ outbox, packages, first, clock, timers: time });
+    this.sink = new BucketSink({ outbox, packages, first, timers: time });
   }
 }
 

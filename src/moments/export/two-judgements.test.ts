@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { momentOf, openPackages, path } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
-import { exportFeedback } from "../export/export-feedback.ts";
-import { exportSource } from "./export-source.ts";
+import { exportFeedback } from "./export-feedback.ts";
 
 /** Two judgements of one answer; what became of the later one is written, or torn. */
 async function exported(later: "as saved" | "retracted" | "torn") {
@@ -18,8 +17,7 @@ async function exported(later: "as saved" | "retracted" | "torn") {
     await file.truncate(20);
     await file.close();
   }
-  const source = exportSource(packages);
-  const { rows, skipped } = await exportFeedback(source, disk, "/out", { format: "kto" });
+  const { rows, skipped } = await exportFeedback(packages, disk, "/out", { format: "kto" });
   const reasonOf = (one: string) => skipped.find((each) => each.name === one)?.reason;
   return { rows: rows.total, earlier: reasonOf(earlier), later: reasonOf(name) };
 }

@@ -5,44 +5,39 @@ import { isThroughlineError } from "../../core/errors.ts";
 import { manifestFile } from "../directory/content.ts";
 import { hashOf } from "../package/digests.ts";
 import { readManifest } from "../package/read-manifest.ts";
-import type { FileEntry } from "../package/record.ts";
-import type { ListedObject, S3Bucket } from "./s3-bucket.ts";
-import { UploadFailure } from "./upload-failure.ts";
+import type { FileEntry, PackageStatus } from "../package/record.ts";
+import type { ListedObject, ObjectToPut, S3Bucket } from "../s3/s3-bucket.ts";
+import { UploadFailure } from "../s3/upload-failure.ts";
 
 /** Requests at once for objects: 4 took 1.5 s for a package where one took 2.5 s, and 16 1.4 s. */
 const objectsAtOnce = 4;
 /** A request that was stopped may still arrive: what it leaves is looked for again. */
 const rounds = 3;
 
-/** Where the bytes of one package come from: its folder, or a moment in memory. */
-export interface PackageSource {
-  /** The bytes of one of its files, `feedback.json` too. Rejects when there is no such package. */
-  part(name: string, path: string): Promise<Buffer>;
-}
+/**
+ * Reads one file of a package, `feedback.json` too: from its folder, or of a moment in memory. Rejects when there is
+ * no such package.
+ */
+type ReadPart = (path: string) => Promise<Buffer>;
 
 /** A file whose bytes were read and are those that the manifest tells of. `md5` is what an ETag may tell. */
 type LocalFile = FileEntry & { readonly md5: string };
-
-interface UploadJob {
-  readonly name: string;
-  /** Of every key, with its last slash. */
-  readonly prefix: string;
-  readonly source: PackageSource;
-}
 
 /**
  * Uploads a package, or what is missing of it. Resolves when the bucket's manifest was read back and
  * is ours; every file that it lists was seen there before it was written.
  *
- * @throws `UploadFailure`, the signal's reason, or what the source rejects with.
+ * @param prefix of every key, which ends with the package's name and a slash.
+ * @throws `UploadFailure`, the signal's reason, or what `read` rejects with.
  */
-export async function uploadPackage(
+export async function sendPackage(
   bucket: S3Bucket,
-  { name, prefix, source }: UploadJob,
+  prefix: string,
+  read: ReadPart,
   signal: AbortSignal,
 ): Promise<void> {
   const before = await objectsUnder(bucket, prefix, signal);
-  const { files, manifestBytes } = await readLocal(source, name);
+  const { files, manifestBytes } = await readLocal(prefix, read);
   const isSealed = before.has(prefix + manifestFile);
   // Whose manifest it is, is asked before anything under its prefix is written.
   if (isSealed) await compareManifest(bucket, prefix, manifestBytes, signal);
@@ -52,7 +47,7 @@ export async function uploadPackage(
   await concurrently(missing, objectsAtOnce, async (file) => {
     signal.throwIfAborted();
     const { path, sha256, media_type: contentType } = file;
-    const body = await readPart(source, name, file);
+    const body = await readPart(read, file);
     const object = { key: prefix + path, contentType, sha256, body };
     etags.set(path, await bucket.put(object, signal));
   });
@@ -60,9 +55,7 @@ export async function uploadPackage(
   const isThere = (file: LocalFile) =>
     isSame(file, after.get(prefix + file.path), etags.get(file.path));
   if (!files.every(isThere)) throw new UploadFailure("incomplete");
-  const sha256 = hashOf("sha256", [manifestBytes]);
-  const object = { key: prefix + manifestFile, contentType: "application/json", sha256 };
-  await bucket.putIfAbsent({ ...object, body: manifestBytes }, signal);
+  await bucket.putIfAbsent(jsonObject(prefix + manifestFile, manifestBytes), signal);
   await compareManifest(bucket, prefix, manifestBytes, signal);
 }
 
@@ -71,25 +64,41 @@ export async function uploadPackage(
  *
  * @throws `UploadFailure` `local_damage`: the manifest, or a file, is not as it was sealed.
  */
-async function readLocal(source: PackageSource, name: string) {
-  const manifestBytes = await source.part(name, manifestFile);
+async function readLocal(prefix: string, read: ReadPart) {
+  const manifestBytes = await read(manifestFile);
   const { manifest } = readManifest(manifestBytes);
-  if (manifest?.name !== name) throw new UploadFailure("local_damage");
+  if (!manifest || !prefix.endsWith(`/${manifest.name}/`)) throw new UploadFailure("local_damage");
   const files: LocalFile[] = [];
   for (const file of manifest.files) {
-    files.push({ ...file, md5: hashOf("md5", [await readPart(source, name, file)]) });
+    files.push({ ...file, md5: hashOf("md5", [await readPart(read, file)]) });
   }
   return { manifestBytes, files };
 }
 
-async function readPart(source: PackageSource, name: string, { path, ...file }: FileEntry) {
-  const body = await source.part(name, path).catch((cause: unknown) => {
+async function readPart(read: ReadPart, { path, ...file }: FileEntry) {
+  const body = await read(path).catch((cause: unknown) => {
     const isMissing = isThroughlineError(cause, "THROUGHLINE_NOT_FOUND");
     throw isMissing ? new UploadFailure("local_damage", { cause }) : cause;
   });
   const isSame = body.length === file.bytes && hashOf("sha256", [body]) === file.sha256;
   if (!isSame) throw new UploadFailure("local_damage");
   return body;
+}
+
+/** Writes a retraction beside a copy. The first one stays: retracting again changes nothing. */
+export async function sendRetraction(
+  bucket: S3Bucket,
+  prefix: string,
+  retracted: NonNullable<PackageStatus["retracted"]>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { timestamp: at, by, reason, superseded_by } = retracted;
+  const text = JSON.stringify({ at, by, reason, superseded_by }, undefined, 2);
+  await bucket.putIfAbsent(jsonObject(`${prefix}retracted.json`, Buffer.from(`${text}\n`)), signal);
+}
+
+function jsonObject(key: string, body: Buffer): ObjectToPut {
+  return { key, body, contentType: "application/json", sha256: hashOf("sha256", [body]) };
 }
 
 /** Whether a package arrived whole: its manifest goes last. */
