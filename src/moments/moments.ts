@@ -17,9 +17,9 @@ import { isThere } from "../core/storage/files/file-ports.ts";
 import type { OwnHome } from "../core/storage/storage.ts";
 import { KeptConsent } from "./directory/consent-file.ts";
 import type { DeleteReceipt } from "./directory/delete-packages.ts";
-import { idOf } from "./directory/names.ts";
 import { type Mark, PackageDirectory } from "./directory/package-directory.ts";
 import { isMeant, type Selection } from "./directory/whose.ts";
+import { packageId } from "./package/package-name.ts";
 import type { Consent } from "./package/record.ts";
 import { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
 import { type ConsentInput, initialConsent } from "./record/consent.ts";
@@ -313,7 +313,7 @@ function listeners<A extends readonly unknown[]>() {
 }
 
 function retracted(name: string): MomentEvent {
-  const receipt = { id: idOf(name), name, accepted: true, durable: false, uploaded: false };
+  const receipt = { id: packageId(name), name, accepted: true, durable: false, uploaded: false };
   return { type: "feedback.retracted", receipt };
 }
 

@@ -6,7 +6,7 @@ import { counted } from "../../cli/format.ts";
 import type { Settings } from "../../cli/settings.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { codeOf } from "../directory/disk-errors.ts";
-import { type Place, placesIn } from "../directory/names.ts";
+import { placesIn } from "../directory/names.ts";
 import { readStatus } from "../directory/status.ts";
 import { readTombstone } from "../directory/tombstones.ts";
 import { verifyFolder } from "../directory/verify.ts";
@@ -51,12 +51,14 @@ const namedAtMost = 5;
 async function checkNotes(path: string): Promise<readonly Check[]> {
   const dead: string[] = [];
   const torn: string[] = [];
-  for (const { name, as } of await placesHere(path)) {
-    const from = { disk: realDisk, path };
-    const status = as === "status" ? await readStatus(from, name) : undefined;
-    const asked = as === "tombstone" ? await readTombstone(from, name) : status?.upload;
-    if (as === "status" && status === undefined) torn.push(name);
-    if (asked?.state === "dead") dead.push(asked.error?.class ?? "unknown");
+  const from = { disk: realDisk, path };
+  for (const [name, as] of await placesHere(path)) {
+    const status = as.has("status") ? await readStatus(from, name) : undefined;
+    const tombstone = as.has("tombstone") ? await readTombstone(from, name) : undefined;
+    if (as.has("status") && status === undefined) torn.push(name);
+    for (const asked of [status?.upload, tombstone]) {
+      if (asked?.state === "dead") dead.push(asked.error?.class ?? "unknown");
+    }
   }
   return [uploadsCheck(dead), statusesCheck(torn, path)];
 }
@@ -83,11 +85,11 @@ function statusesCheck(torn: readonly string[], path: string): Check {
   return { id, status: "damaged", says };
 }
 
-async function placesHere(path: string): Promise<readonly Place[]> {
+async function placesHere(path: string): ReturnType<typeof placesIn> {
   try {
     return await placesIn({ disk: realDisk, path });
   } catch (error) {
-    if (isErrno(error, "ENOTDIR")) return [];
+    if (isErrno(error, "ENOTDIR")) return new Map();
     throw error;
   }
 }
@@ -99,10 +101,10 @@ async function checkPackages(path: string): Promise<Check> {
   const unread: string[] = [];
   let whole = 0;
   try {
-    for (const { name, as } of await placesHere(path)) {
-      if (as !== "package") continue;
+    for (const [name, as] of await placesHere(path)) {
+      if (!as.has("package")) continue;
       try {
-        const { state, differences } = await verifyFolder(realDisk, join(path, name), name);
+        const { state, differences } = await verifyFolder({ disk: realDisk, path }, name);
         if (state !== "damaged") whole++;
         // A server may have deleted it since it was listed.
         else if (existsSync(join(path, name))) {

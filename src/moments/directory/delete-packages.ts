@@ -1,8 +1,6 @@
-import { join } from "node:path";
 import type { KeyedMutex } from "../../core/mutex.ts";
-import { isThere } from "../../core/storage/files/file-ports.ts";
 import { codeOf } from "./disk-errors.ts";
-import { endings, placesIn, timeOf } from "./names.ts";
+import { isHere, placesIn, timeOf } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { removeHere } from "./remove-here.ts";
 import { joinPlaces, noStatus, placesOf, readStatus } from "./status.ts";
@@ -87,8 +85,8 @@ export async function* ownedPackages(ports: PackagePorts): AsyncGenerator<OwnedP
 }
 
 async function namesHere(ports: PackagePorts): Promise<readonly string[]> {
-  const places = (await placesIn(ports)).filter(({ as }) => as !== "tombstone");
-  return [...new Set(places.map(({ name }) => name))].sort();
+  const places = [...(await placesIn(ports))];
+  return places.filter(([, as]) => as.size > Number(as.has("tombstone"))).map(([name]) => name);
 }
 
 async function isSelected(
@@ -97,12 +95,11 @@ async function isSelected(
   name: string,
 ): Promise<boolean | undefined> {
   const owners = await ownersHere(ports, name, "message" in selection);
-  const place = join(ports.path, name);
   const isHalf =
     owners.length === 0 &&
-    !(await isThere(ports.disk, place)) &&
+    !(await isHere(ports, name)) &&
     // Without a status there is no copy in a bucket either.
-    !(await isThere(ports.disk, place + endings.status));
+    !(await isHere(ports, name, "status"));
   return isHalf || isMeant(selection, name, owners);
 }
 

@@ -8,27 +8,24 @@ import {
 } from "../../core/storage/files/file-ports.ts";
 import { jsonOf } from "../package/read-manifest.ts";
 import type { PackageStatus, Tombstone } from "../package/record.ts";
-import { endings } from "./names.ts";
+import { type Directory, pathOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
 
-export type Reading = Pick<PackagePorts, "disk" | "path">;
 interface Notes {
   readonly status: PackageStatus;
   readonly tombstone: Tombstone;
 }
 type Beside = keyof Notes;
 
-const placeOf = (path: string, name: string, as: Beside) => `${path}/${name}${endings[as]}`;
-
 /** Reads what is noted beside a package. `undefined`: there is no file. `"unreadable"`: it is not of the shape. */
 export async function readNote<T>(
-  { disk, path }: Reading,
+  from: Directory,
   name: string,
   as: Beside,
   shape: Shape<T>,
 ): Promise<T | "unreadable" | undefined> {
-  const bytes = await readWhole(disk, placeOf(path, name, as));
+  const bytes = await readWhole(from.disk, pathOf(from, name, as));
   if (bytes === undefined) return undefined;
   const value = jsonOf(bytes);
   return is(shape, value) ? value : "unreadable";
@@ -43,11 +40,10 @@ export async function writeNote<As extends keyof Notes>(
 ): Promise<void> {
   ports.guard();
   const bytes = Buffer.from(`${JSON.stringify(note, null, 2)}\n`);
-  await replaceFile(ports, placeOf(ports.path, name, as), (file) => writeAll(file, bytes, 0));
+  await replaceFile(ports, pathOf(ports, name, as), (file) => writeAll(file, bytes, 0));
 }
 
 export async function removeNote(ports: PackagePorts, name: string, as: Beside): Promise<void> {
-  const { disk, path } = ports;
   ports.guard();
-  if (await unlinkIfThere(disk, placeOf(path, name, as))) await syncNames(ports, path);
+  if (await unlinkIfThere(ports.disk, pathOf(ports, name, as))) await syncNames(ports, ports.path);
 }

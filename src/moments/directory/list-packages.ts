@@ -1,10 +1,8 @@
-import { join } from "node:path";
 import type { DiskEntry } from "../../core/storage/disk/disk.ts";
-import { isThere } from "../../core/storage/files/file-ports.ts";
 import { checkCount } from "../../core/storage/key.ts";
 import type { Manifest, PackageStatus } from "../package/record.ts";
 import { bytesIn } from "./content.ts";
-import { checkName, isSeedName, placeOf } from "./names.ts";
+import { checkName, isHere, isSeedName, pathOf, placeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { entriesOf } from "./remove-tree.ts";
@@ -84,17 +82,16 @@ function isFolderOfPackage({ name, kind }: DiskEntry): boolean {
 }
 
 async function entryOf(ports: PackagePorts, name: string): Promise<PackageEntry | undefined> {
-  const folder = join(ports.path, name);
-  const { manifest, problem } = await readFolder(ports.disk, folder, name);
+  const { manifest, problem } = await readFolder(ports, name);
   const status = await readStatus(ports, name);
   if (manifest === undefined) {
-    if (!(await isThere(ports.disk, folder))) return undefined; // deleted since it was listed
+    if (!(await isHere(ports, name))) return undefined; // deleted since it was listed
     const kind = problem?.kind;
     const state = kind === "newer" || kind === "seed" ? kind : "damaged";
     return { name, state, detail: problem?.detail ?? null, manifest, status, bytes: 0 };
   }
   const bytes = bytesIn(manifest.files);
-  const there = new Set(await pathsIn(ports.disk, folder, manifest));
+  const there = new Set(await pathsIn(ports.disk, pathOf(ports, name), manifest));
   const missing = manifest.files.filter(({ path }) => !there.has(path)).length;
   if (missing === 0) return { name, state: "sealed", detail: null, manifest, status, bytes };
   const detail = `${missing} of its files are not there`;

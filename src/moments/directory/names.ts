@@ -1,21 +1,37 @@
 // What stands in a directory of packages, by name. A name is all that tells what a thing is before
 // it is read, so it is checked by its exact shape: nothing from outside becomes a path otherwise.
+import { join } from "node:path";
 import { invalid } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
+import { isThere } from "../../core/storage/files/file-ports.ts";
 import { isPackageName } from "../package/package-name.ts";
 import { entriesOf } from "./remove-tree.ts";
 
 const ofSeed = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
 
-/** The endings that a package's name gets: while it is made, when it is removed, and beside it. */
-export const endings = {
+/** The endings that a package's name gets: none, while it is made, when it is removed, and beside it. */
+const endings = {
+  package: "",
   partial: ".partial",
   deleting: ".deleting",
   status: ".status.json",
   tombstone: ".tombstone.json",
 } as const;
 
-export type Ending = keyof typeof endings;
+export type As = keyof typeof endings;
+
+/** A directory of packages, as far as it is only read. */
+export interface Directory {
+  readonly disk: Disk;
+  readonly path: string;
+}
+
+/** Where a package is, or what belongs to it. */
+export const pathOf = ({ path }: Directory, name: string, as: As = "package"): string =>
+  join(path, name + endings[as]);
+
+export const isHere = (directory: Directory, name: string, as?: As): Promise<boolean> =>
+  isThere(directory.disk, pathOf(directory, name, as));
 
 /** Whether a folder has the name that the original gave its packages: 6 digits, local time. */
 export const isSeedName = (name: string): boolean => ofSeed.test(name);
@@ -25,34 +41,25 @@ export function checkName(name: string): void {
   if (!isPackageName(name)) throw invalid("this is not the name of a package");
 }
 
-export interface Place {
-  readonly name: string;
-  readonly as: Ending | "package";
-}
-
 /** Which package a name in the directory belongs to, and as what. `undefined`: none of ours. */
-export function placeOf(entry: string): Place | undefined {
-  const isPackage: boolean = isPackageName(entry);
-  if (isPackage) return { name: entry, as: "package" };
-  for (const as of Object.keys(endings) as readonly Ending[]) {
-    const ending = endings[as];
-    if (!entry.endsWith(ending)) continue;
-    const name = entry.slice(0, -ending.length);
-    if (isPackageName(name)) return { name, as };
+export function placeOf(entry: string): { readonly name: string; readonly as: As } | undefined {
+  for (const as of Object.keys(endings) as readonly As[]) {
+    const name = entry.slice(0, entry.length - endings[as].length);
+    if (isPackageName(name) && entry === name + endings[as]) return { name, as };
   }
   return undefined;
 }
 
-/** Everything of packages in a directory, by the names of the packages, oldest first. Reads none of it. */
-export async function placesIn({
-  disk,
-  path,
-}: {
-  readonly disk: Disk;
-  readonly path: string;
-}): Promise<readonly Place[]> {
-  const places = ((await entriesOf(disk, path)) ?? []).flatMap(({ name }) => placeOf(name) ?? []);
-  return places.sort((one, other) => (one.name < other.name ? -1 : 1));
+/** What there is of each package in a directory, by name, oldest first. Reads none of it. */
+export async function placesIn(directory: Directory): Promise<ReadonlyMap<string, Set<As>>> {
+  const entries = (await entriesOf(directory.disk, directory.path)) ?? [];
+  const places = new Map<string, Set<As>>();
+  for (const entry of entries.map(({ name }) => name).sort()) {
+    const { name, as } = placeOf(entry) ?? {};
+    if (name === undefined || as === undefined) continue;
+    places.set(name, (places.get(name) ?? new Set()).add(as));
+  }
+  return places;
 }
 
 /** The instant in a name, in milliseconds since 1970: the whole second of the trigger, UTC. */
@@ -60,6 +67,3 @@ export function timeOf(name: string): number {
   const [date = "", time = ""] = name.slice(0, 19).split("T");
   return Date.parse(`${date}T${time.replaceAll("-", ":")}Z`);
 }
-
-/** The last 12 digits: the `id` of the record. */
-export const idOf = (name: string): string => name.slice(-12);

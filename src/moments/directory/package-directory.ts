@@ -1,11 +1,11 @@
-import { join } from "node:path";
 import { isoTime, systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
-import { isThere, rethrow } from "../../core/storage/files/file-ports.ts";
+import { rethrow } from "../../core/storage/files/file-ports.ts";
+import { packageId } from "../package/package-name.ts";
 import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
 import type {
   Manifest,
@@ -30,7 +30,7 @@ import {
   type PackageEntry,
   type PackagePage,
 } from "./list-packages.ts";
-import { checkName, endings, idOf, type Place, placesIn } from "./names.ts";
+import { checkName, isHere, placesIn } from "./names.ts";
 import {
   defaultMinFreeBytes,
   type PackageDirectoryOptions,
@@ -172,7 +172,7 @@ export class PackageDirectory implements PackageSink {
   /** Whether a package of this name is there, whatever its state. */
   async has(name: string): Promise<boolean> {
     checkName(name);
-    return this.#reaching(name, () => isThere(this.#ports.disk, join(this.#ports.path, name)));
+    return this.#reaching(name, () => isHere(this.#ports, name));
   }
 
   /**
@@ -208,8 +208,7 @@ export class PackageDirectory implements PackageSink {
   async verify(name: string): Promise<Verification> {
     return this.#reaching(name, async () => {
       await assertThere(this.#ports, name);
-      const { disk, path } = this.#ports;
-      const { state, differences } = await verifyFolder(disk, join(path, name), name);
+      const { state, differences } = await verifyFolder(this.#ports, name);
       return { name, state, differences };
     });
   }
@@ -290,7 +289,7 @@ export class PackageDirectory implements PackageSink {
   /** Removes the status of a package that is neither here nor in a bucket. */
   async forgetStatus(name: string): Promise<void> {
     await this.#changing(name, () => removeNote(this.#ports, name, "status"));
-    this.#known.delete(idOf(name));
+    this.#known.delete(packageId(name));
   }
 
   /** Notes why an attempt at a status or a tombstone failed. `dead`: no other follows by itself. */
@@ -328,16 +327,17 @@ export class PackageDirectory implements PackageSink {
     this.#ports.sender = sender;
   }
 
-  /** Names of which there is a status or a tombstone, oldest first. Reads none of them. */
-  async noted(): Promise<readonly Place[]> {
-    const places = await placesIn(this.#ports);
-    return places.filter(({ as }) => as === "status" || as === "tombstone");
+  /** Statuses and tombstones, by the names of their packages. Reads none of them. */
+  async noted() {
+    const places = [...(await placesIn(this.#ports))];
+    return (["status", "tombstone"] as const).flatMap((as) => {
+      return places.filter(([, all]) => all.has(as)).map(([name]) => ({ name, as }));
+    });
   }
 
   /** Whether a package is here, or a status of it. */
   async knows(name: string): Promise<boolean> {
-    const { disk, path } = this.#ports;
-    return (await this.has(name)) || (await isThere(disk, join(path, name + endings.status)));
+    return (await this.has(name)) || (await isHere(this.#ports, name, "status"));
   }
 
   /** What is to be deleted in a bucket, by the name of a package. */
@@ -378,7 +378,7 @@ export class PackageDirectory implements PackageSink {
     const receipt = await this.#reaching("the packages", () =>
       deletePackages(this.#ports, selection, waiting, this.#alone),
     );
-    for (const name of receipt.deleted) this.#known.delete(idOf(name));
+    for (const name of receipt.deleted) this.#known.delete(packageId(name));
     return receipt;
   }
 
@@ -388,7 +388,7 @@ export class PackageDirectory implements PackageSink {
     return this.#reaching("the packages", async () => {
       const report = await purge(this.#ports, limits, this.#alone);
       for (const { name } of report.purged) {
-        this.#known.delete(idOf(name));
+        this.#known.delete(packageId(name));
         if (await this.knows(name)) this.#learned(name, false);
       }
       return report;
@@ -433,7 +433,10 @@ export class PackageDirectory implements PackageSink {
       await this.retract(name, { by: null, reason: "superseded" }, by);
     } catch (error) {
       const { logger } = this.#ports;
-      logger.warn({ superseded: idOf(name), error: codeOf(error) }, "not marked as superseded");
+      logger.warn(
+        { superseded: packageId(name), error: codeOf(error) },
+        "not marked as superseded",
+      );
     }
   }
 
@@ -443,15 +446,14 @@ export class PackageDirectory implements PackageSink {
   }
 
   #learned(name: string, isHere: boolean): void {
-    this.#known.set(idOf(name), { name, isHere });
+    this.#known.set(packageId(name), { name, isHere });
   }
 
   /** Learns what the directory has, without what may never arrive in a bucket. */
   async #learn(inFlight: ReadonlySet<string>): Promise<void> {
-    for (const { name, as } of await placesIn(this.#ports)) {
-      if (as === "package") this.#learned(name, true);
-      const isNew = as === "status" && !inFlight.has(name) && !this.#known.has(idOf(name));
-      if (isNew) this.#learned(name, false);
+    for (const [name, as] of await placesIn(this.#ports)) {
+      if (as.has("package")) this.#learned(name, true);
+      else if (as.has("status") && !inFlight.has(name)) this.#learned(name, false);
     }
   }
 

@@ -1,8 +1,8 @@
 // Which reaction a message has. It is derived from the packages, so that neither a kill nor two clicks at once
 // leave a message with two.
-import { join } from "node:path";
+import { packageId } from "../package/package-name.ts";
 import type { PackageOwners } from "../package/record.ts";
-import { idOf, placesIn } from "./names.ts";
+import { placesIn } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { isInFlight, readStatus } from "./status.ts";
@@ -30,18 +30,19 @@ export class Reactions {
 
   /** The reactions of a chat as they are now: one for a message. An older one is marked as superseded. */
   async of(chatId: string): Promise<readonly MessageReaction[]> {
-    const folders = await this.#look();
+    const places = await this.#look();
     const live: MessageReaction[] = [];
     const newest = new Map<string, string>();
     for (const { name, message_ids } of this.#newestFirst(chatId)) {
       const status = await readStatus(this.#ports, name);
-      if (status === undefined || (!folders.has(name) && isInFlight(status))) continue;
+      if (status === undefined || (!places.get(name)?.has("package") && isInFlight(status)))
+        continue;
       const newer = message_ids.map((id) => newest.get(id)).find((one) => one !== undefined);
       if (newer !== undefined) {
         if (status.retracted === null) await this.#supersede(name, newer);
         continue;
       }
-      for (const messageId of message_ids) newest.set(messageId, idOf(name));
+      for (const messageId of message_ids) newest.set(messageId, packageId(name));
       const sentiment = name.includes("_positive_") ? "positive" : "negative";
       if (status.retracted === null) live.push({ message_ids, sentiment, name });
     }
@@ -52,24 +53,20 @@ export class Reactions {
   async to(chatId: string | undefined, messageId: string | undefined): Promise<string | undefined> {
     if (chatId === undefined || messageId === undefined) return undefined;
     const given = (await this.of(chatId)).find(({ message_ids: ids }) => ids.includes(messageId));
-    return given && idOf(given.name);
+    return given && packageId(given.name);
   }
 
-  /** Reads what is new. @returns the packages whose files are here. */
-  async #look(): Promise<ReadonlySet<string>> {
-    const { disk, path } = this.#ports;
+  /** Reads what is new. @returns what there is of each package. */
+  async #look() {
     const places = await placesIn(this.#ports);
-    const named = (as: string) => places.filter((place) => place.as === as).map(({ name }) => name);
-    const folders = new Set(named("package"));
-    const all = new Set([...folders, ...named("status")]);
-    for (const name of this.#owners.keys()) if (!all.has(name)) this.#owners.delete(name);
-    for (const name of all) {
-      if (this.#owners.has(name)) continue;
-      const { manifest } = await readFolder(disk, join(path, name), name);
+    for (const name of this.#owners.keys()) if (!places.has(name)) this.#owners.delete(name);
+    for (const [name, as] of places) {
+      if (this.#owners.has(name) || !(as.has("package") || as.has("status"))) continue;
+      const { manifest } = await readFolder(this.#ports, name);
       const of = manifest ? ownersOf(manifest, []) : (await readStatus(this.#ports, name))?.of;
       this.#owners.set(name, of);
     }
-    return folders;
+    return places;
   }
 
   #newestFirst(chatId: string) {
@@ -78,7 +75,7 @@ export class Reactions {
     });
     // Time alone does not tell: a clock may be put back.
     const older = new Set(found.map(({ supersedes }) => supersedes));
-    const rank = (name: string) => (older.has(idOf(name)) ? 1 : 0);
+    const rank = (name: string) => (older.has(packageId(name)) ? 1 : 0);
     return found.sort((a, b) => {
       return rank(a.name) - rank(b.name) || b.timestamp - a.timestamp || (a.name < b.name ? 1 : -1);
     });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { readExactly } from "../../core/storage/files/batch-reader.ts";
-import { isThere, readFrom } from "../../core/storage/files/file-ports.ts";
+import { readFrom } from "../../core/storage/files/file-ports.ts";
 import {
   type ManifestProblem,
   type ManifestReading,
@@ -14,8 +14,7 @@ import {
 import type { Manifest } from "../package/record.ts";
 import { manifestFile } from "./content.ts";
 import { isNoFile } from "./disk-errors.ts";
-import { checkName } from "./names.ts";
-import type { PackagePorts } from "./ports.ts";
+import { checkName, type Directory, isHere, pathOf } from "./names.ts";
 
 /** Larger is no JSON file of a package, and is not read into memory. */
 const maxBytes = 64 * 1024 * 1024;
@@ -65,15 +64,15 @@ type FolderReading =
   | ManifestReading
   | { readonly problem: ManifestProblem | { readonly kind: "missing"; readonly detail: string } };
 
-/** The manifest of the package in a folder. Its own name must be the one that it is looked up by. */
+/** The manifest of a package. Its own name must be the one that it is looked up by. */
 export async function readFolder(
-  disk: Disk,
-  folder: string,
+  from: Directory,
   name: string,
+  as?: "partial",
 ): Promise<{ readonly manifest?: Manifest; readonly problem?: FolderReading["problem"] }> {
   let bytes: Buffer | undefined;
   try {
-    bytes = await readWhole(disk, join(folder, manifestFile));
+    bytes = await readWhole(from.disk, join(pathOf(from, name, as), manifestFile));
   } catch (error) {
     if (!isNoFile(error)) throw error;
     const detail = "feedback.json is a folder, a link or a pipe, not a file";
@@ -90,8 +89,8 @@ export async function readFolder(
 }
 
 /** @throws ThroughlineError `THROUGHLINE_NOT_FOUND` */
-export async function assertThere({ disk, path }: PackagePorts, name: string): Promise<void> {
+export async function assertThere(from: Directory, name: string): Promise<void> {
   checkName(name);
-  if (await isThere(disk, join(path, name))) return;
+  if (await isHere(from, name)) return;
   throw new ThroughlineError(`there is no package ${name}`, { code: "THROUGHLINE_NOT_FOUND" });
 }

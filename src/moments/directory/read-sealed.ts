@@ -30,9 +30,8 @@ export interface ReadPackage {
 /** See `PackageDirectory.read`. */
 export async function readPackage(ports: PackagePorts, name: string): Promise<ReadPackage> {
   const manifest = await manifestOf(ports, name);
-  const folder = join(ports.path, name);
-  const incomplete = [...(await incompleteness(ports.disk, folder, manifest))];
-  const bytes = await readWhole(ports.disk, join(folder, messagesFile));
+  const incomplete = [...(await incompleteness(ports, manifest))];
+  const bytes = await readWhole(ports.disk, join(ports.path, name, messagesFile));
   const messages = bytes === undefined ? undefined : readMessages(bytes);
   if (messages === undefined && !incomplete.some(({ path }) => path === messagesFile)) {
     incomplete.push({ path: messagesFile, kind: "content", detail: "its messages are damaged" });
@@ -44,7 +43,7 @@ export async function readPackage(ports: PackagePorts, name: string): Promise<Re
 /** See `PackageDirectory.manifest`. */
 export async function manifestOf(ports: PackagePorts, name: string): Promise<Manifest> {
   checkName(name);
-  const { manifest, problem } = await readFolder(ports.disk, join(ports.path, name), name);
+  const { manifest, problem } = await readFolder(ports, name);
   if (manifest !== undefined) return manifest;
   await assertThere(ports, name);
   const code = problem?.kind === "newer" ? "THROUGHLINE_NEWER_FORMAT" : "THROUGHLINE_CORRUPT";

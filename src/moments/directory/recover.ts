@@ -4,14 +4,13 @@ import { concurrently } from "../../core/concurrently.ts";
 import {
   isDiskError,
   isTemporaryName,
-  isThere,
   makeDirectory,
   syncNames,
 } from "../../core/storage/files/file-ports.ts";
 import { bytesIn, manifestFile } from "./content.ts";
 import { codeOf } from "./disk-errors.ts";
 import { removeNote } from "./json-file.ts";
-import { type Ending, endings, placesIn } from "./names.ts";
+import { type As, isHere, pathOf, placesIn } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { finishRemoval, removeHere } from "./remove-here.ts";
 import { removeTree } from "./remove-tree.ts";
@@ -22,7 +21,7 @@ import { verifyFolder } from "./verify.ts";
 /** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
 const statusesAtOnce = 16;
 
-type Found = Set<Ending | "package">;
+type Found = ReadonlySet<As>;
 
 /** Makes the directory, if need be, and removes what writers left that died. */
 export async function prepare(ports: PackagePorts): Promise<void> {
@@ -42,11 +41,6 @@ export async function prepare(ports: PackagePorts): Promise<void> {
  */
 export async function recover(ports: PackagePorts): Promise<ReadonlySet<string>> {
   const inFlight = new Set<string>();
-  const byName = new Map<string, Found>();
-  for (const { name, as } of await placesIn(ports)) {
-    const found: Found = byName.get(name) ?? new Set();
-    byName.set(name, found.add(as));
-  }
   const recoverOne = async ([name, found]: readonly [string, Found]) => {
     ports.guard();
     try {
@@ -57,7 +51,7 @@ export async function recover(ports: PackagePorts): Promise<ReadonlySet<string>>
       ports.logger.error({ package: name, error: codeOf(error) }, "not recovered: left as it is");
     }
   };
-  const names = [...byName];
+  const names = [...(await placesIn(ports))];
   const isAlone = ([, found]: readonly [string, Found]) => found.size === 1 && found.has("status");
   for (const each of names) if (!isAlone(each)) await recoverOne(each);
   // In mode `s3` there is one for each package that was ever uploaded.
@@ -100,9 +94,9 @@ async function removeOrphan(ports: PackagePorts, name: string): Promise<boolean>
 
 /** Publishes a half that turns out to be whole. @returns whether it was. */
 async function publishWhole(ports: PackagePorts, name: string): Promise<boolean> {
-  const { disk, path } = ports;
-  const folder = join(path, name + endings.partial);
-  const { manifest, differences } = await verifyFolder(disk, folder, name);
+  const { disk } = ports;
+  const folder = pathOf(ports, name, "partial");
+  const { manifest, differences } = await verifyFolder(ports, name, "partial");
   if (manifest === undefined || differences.length > 0) return false;
   // What was read may be in the cache alone: the process that died may not have synced it.
   for (const file of [...manifest.files.map(({ path }) => path), manifestFile]) {
@@ -115,9 +109,8 @@ async function publishWhole(ports: PackagePorts, name: string): Promise<boolean>
   }
   await syncFolder(disk, folder, manifest.files);
   const bytes = bytesIn(manifest.files);
-  const hasStatus = await isThere(disk, join(path, name + endings.status));
-  if (!hasStatus) await noteComing(ports, manifest, bytes);
-  await publish(ports, folder, name);
+  if (!(await isHere(ports, name, "status"))) await noteComing(ports, manifest, bytes);
+  await publish(ports, name);
   const reason = "a package was whole but for its name; it is kept";
   ports.report({ ...unfinished(ports, name, bytes), reason });
   return true;
@@ -125,9 +118,8 @@ async function publishWhole(ports: PackagePorts, name: string): Promise<boolean>
 
 /** No caller was told that it is kept, and without its manifest nothing reads it. */
 async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
-  const { disk, path } = ports;
-  const bytes = (await removeTree(disk, join(path, name + endings.partial))) ?? 0;
-  await syncNames(ports, path);
+  const bytes = (await removeTree(ports.disk, pathOf(ports, name, "partial"))) ?? 0;
+  await syncNames(ports, ports.path);
   const reason = "a package was begun and not finished; it is removed";
   ports.report({ ...unfinished(ports, name, bytes), reason });
 }

@@ -1,29 +1,35 @@
 // Removing all that this machine has of one package. The rename is the decision: from there on a start
 // finishes it, and what lies beside goes before the package does, so that nothing of it comes back.
-import { join } from "node:path";
-import { isThere, syncNames, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
+import { syncNames, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
 import type { PackageStatus } from "../package/record.ts";
 import { writeNote } from "./json-file.ts";
-import { endings } from "./names.ts";
+import { isHere, pathOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { removeTree, sizeOf } from "./remove-tree.ts";
 import { readStatus } from "./status.ts";
 
-/** Removes the folder, its half and its status; its tombstone stays. @returns how many of each there were. */
-export async function removeHere(ports: PackagePorts, name: string) {
+/**
+ * Removes the folder, its half and its status; its tombstone stays.
+ *
+ * @param kept the status that stays, because a bucket has the package: it says whose it is, so that forgetting
+ *   reaches the copy there.
+ * @returns how many of each there were.
+ */
+export async function removeHere(ports: PackagePorts, name: string, kept?: PackageStatus) {
   const { disk, path } = ports;
-  const folder = join(path, name);
-  const deleting = folder + endings.deleting;
+  const deleting = pathOf(ports, name, "deleting");
+  const status = pathOf(ports, name, "status");
   ports.guard();
+  if (kept !== undefined) await writeNote(ports, name, "status", kept);
   const begun = (await removeTree(disk, deleting)) ?? 0;
-  const isPackage = await isThere(disk, folder);
+  const isPackage = await isHere(ports, name);
   if (isPackage) {
-    await disk.rename(folder, deleting);
+    await disk.rename(pathOf(ports, name), deleting);
     await syncNames(ports, path);
   }
-  const half = await removeTree(disk, folder + endings.partial);
-  const statusBytes = await sizeOf(disk, folder + endings.status);
-  const isNoted = await unlinkIfThere(disk, folder + endings.status);
+  const half = await removeTree(disk, pathOf(ports, name, "partial"));
+  const statusBytes = await sizeOf(disk, status);
+  const isNoted = kept === undefined && (await unlinkIfThere(disk, status));
   await syncNames(ports, path);
   const bytes = (await removeTree(disk, deleting)) ?? 0;
   await syncNames(ports, path);
@@ -35,31 +41,10 @@ export async function removeHere(ports: PackagePorts, name: string) {
   };
 }
 
-/**
- * Removes the folder alone, because a bucket has it: its status stays and says whose it is, so that
- * forgetting reaches the copy there.
- */
-export async function removeFolder(
-  ports: PackagePorts,
-  name: string,
-  status: PackageStatus,
-): Promise<void> {
-  const { disk, path } = ports;
-  const deleting = join(path, name) + endings.deleting;
-  await writeNote(ports, name, "status", status);
-  await removeTree(disk, deleting);
-  await disk.rename(join(path, name), deleting);
-  await syncNames(ports, path);
-  await removeTree(disk, deleting);
-  await syncNames(ports, path);
-}
-
 /** Finishes a removal that a dead process began. */
 export async function finishRemoval(ports: PackagePorts, name: string): Promise<void> {
-  const { disk, path } = ports;
   const isReleased = (await readStatus(ports, name))?.of !== undefined;
-  const isBack = await isThere(disk, join(path, name));
-  if (!isReleased && !isBack) return void (await removeHere(ports, name));
-  await removeTree(disk, join(path, name) + endings.deleting);
-  await syncNames(ports, path);
+  if (!isReleased && !(await isHere(ports, name))) return void (await removeHere(ports, name));
+  await removeTree(ports.disk, pathOf(ports, name, "deleting"));
+  await syncNames(ports, ports.path);
 }

@@ -1,14 +1,12 @@
-import { join } from "node:path";
 import { invalid } from "../../core/errors.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
-import { isThere } from "../../core/storage/files/file-ports.ts";
 import type { PackageStatus } from "../package/record.ts";
 import { bytesIn } from "./content.ts";
-import { placesIn, timeOf } from "./names.ts";
+import { isHere, placesIn, timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { readPackage } from "./read-sealed.ts";
-import { removeFolder, removeHere } from "./remove-here.ts";
+import { removeHere } from "./remove-here.ts";
 import { readStatus } from "./status.ts";
 import { ownersOf } from "./whose.ts";
 
@@ -58,16 +56,18 @@ export async function purge(
   { maxAgeMs, maxBytes }: RetentionLimits,
   alone: KeyedMutex["run"],
 ): Promise<PurgeReport> {
-  const packages = (await placesIn(ports)).filter(({ as }) => as === "package");
+  const packages = [...(await placesIn(ports))].flatMap(([name, as]) => {
+    return as.has("package") ? [name] : [];
+  });
   const known: { readonly name: string; readonly bytes: number }[] = [];
-  for (const { name } of packages) {
-    const { manifest } = await readFolder(ports.disk, join(ports.path, name), name);
+  for (const name of packages) {
+    const { manifest } = await readFolder(ports, name);
     if (manifest !== undefined) known.push({ name, bytes: bytesIn(manifest.files) });
   }
   const now = ports.clock.now();
   let bytes = bytesIn(known);
   const newest = packages.at(-1);
-  const pastNewest = newest === undefined ? 0 : now - timeOf(newest.name);
+  const pastNewest = newest === undefined ? 0 : now - timeOf(newest);
   if (pastNewest < 0) {
     return { purged: [], kept: [], bytes, clockIsBehind: true, clockIsAhead: false };
   }
@@ -98,7 +98,7 @@ export async function purge(
 
 /** See `PackageDirectory.release`. */
 export async function releasePackage(ports: PackagePorts, name: string): Promise<void> {
-  if (!(await isThere(ports.disk, join(ports.path, name)))) return;
+  if (!(await isHere(ports, name))) return;
   const status = await readStatus(ports, name);
   if (status === undefined || status.uploaded.length === 0) {
     throw invalid(`${name} is in no bucket, as far as its status tells: it stays here`);
@@ -115,7 +115,10 @@ function holdOf(status: PackageStatus | undefined) {
 
 /** Removes the local copy. Its status stays as long as a bucket has the package. */
 async function remove(ports: PackagePorts, name: string, status: PackageStatus): Promise<void> {
-  if (status.uploaded.length === 0) return void (await removeHere(ports, name));
-  const { manifest, messages } = await readPackage(ports, name);
-  await removeFolder(ports, name, { ...status, of: ownersOf(manifest, messages) });
+  let kept: PackageStatus | undefined;
+  if (status.uploaded.length > 0) {
+    const { manifest, messages } = await readPackage(ports, name);
+    kept = { ...status, of: ownersOf(manifest, messages) };
+  }
+  await removeHere(ports, name, kept);
 }

@@ -4,7 +4,7 @@ import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { fillWithRandom } from "../../core/ids.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import { isCode, isThere, makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
+import { isCode, makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
 import { makeUuidV7 } from "../package/package-name.ts";
 import { type Saved, SaveError, type SealedMoment } from "../package/package-sink.ts";
 import type { FileEntry, PackageRecord } from "../package/record.ts";
@@ -19,9 +19,8 @@ import {
 } from "./content.ts";
 import { codeOf, failureOf } from "./disk-errors.ts";
 import { removeNote } from "./json-file.ts";
-import { endings } from "./names.ts";
+import { isHere, pathOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
-import { readFolder } from "./read-package.ts";
 import { removeTree } from "./remove-tree.ts";
 import { isInFlight, noteComing, readStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
@@ -70,12 +69,11 @@ async function write(
   const parts = partsOf(moment);
   if ((await missingBytes(ports, estimateBytes(parts))) > 0) throw new SaveError("disk_full");
   ports.guard();
-  const partial = join(ports.path, name + endings.partial);
   try {
-    await writePackage(ports, moment, parts, partial, signal);
+    await writePackage(ports, moment, parts, signal);
     // First what is to become of it, so that no package is ever one of which that is not known.
     const upload = await noteComing(ports, moment.record, bytesIn(parts));
-    await publish(ports, partial, name);
+    await publish(ports, name);
     if (upload !== undefined) ports.sender?.pending(name, "status", upload);
   } catch (error) {
     await throwAway(ports, name);
@@ -109,20 +107,17 @@ export async function occupantOf(
   ports: PackagePorts,
   { name, uuid }: PackageRecord,
 ): Promise<"none" | "this" | "another"> {
-  const { disk } = ports;
-  const folder = join(ports.path, name);
-  if (await isThere(disk, folder)) {
-    const { manifest } = await readFolder(disk, folder, name);
-    if (manifest?.uuid !== uuid) return "another";
+  if (await isHere(ports, name)) {
     // A damaged one is not the answer; the new one gets another name beside it.
-    return (await verifyFolder(disk, folder, name)).state === "whole" ? "this" : "another";
+    const { state, manifest } = await verifyFolder(ports, name);
+    return state === "whole" && manifest?.uuid === uuid ? "this" : "another";
   }
   // Only an attempt for this moment can have left a half: the start leaves none.
-  if (await isThere(disk, folder + endings.partial)) await removeHalf(ports, name);
-  for (const ending of [endings.deleting, endings.tombstone]) {
-    if (await isThere(disk, folder + ending)) return "another";
+  if (await isHere(ports, name, "partial")) await removeHalf(ports, name);
+  for (const as of ["deleting", "tombstone"] as const) {
+    if (await isHere(ports, name, as)) return "another";
   }
-  const isNoted = await isThere(disk, folder + endings.status);
+  const isNoted = await isHere(ports, name, "status");
   const status = isNoted ? await readStatus(ports, name) : undefined;
   return !isNoted || (status && isInFlight(status)) ? "none" : "another";
 }
@@ -132,17 +127,13 @@ export async function occupantOf(
  * for this moment, or by the next start.
  */
 async function throwAway(ports: PackagePorts, name: string): Promise<void> {
-  const { disk, path, logger } = ports;
-  const folder = join(path, name);
-  const partial = folder + endings.partial;
   try {
-    if (await isThere(disk, folder)) await disk.rename(folder, partial);
-    if (await isThere(disk, partial)) await removeHalf(ports, name);
+    const partial = pathOf(ports, name, "partial");
+    if (await isHere(ports, name)) await ports.disk.rename(pathOf(ports, name), partial);
+    if (await isHere(ports, name, "partial")) await removeHalf(ports, name);
   } catch (error) {
-    logger.warn(
-      { package: name, error: codeOf(error) },
-      "an unfinished package could not be removed",
-    );
+    const fields = { package: name, error: codeOf(error) };
+    ports.logger.warn(fields, "an unfinished package could not be removed");
   }
 }
 
@@ -150,7 +141,7 @@ async function throwAway(ports: PackagePorts, name: string): Promise<void> {
 async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
   const status = await readStatus(ports, name);
   if (status && !isInFlight(status)) await removeNote(ports, name, "status");
-  await removeTree(ports.disk, join(ports.path, name + endings.partial));
+  await removeTree(ports.disk, pathOf(ports, name, "partial"));
   await ports.disk.syncDirectory(ports.path);
 }
 
@@ -197,10 +188,10 @@ async function writePackage(
   ports: PackagePorts,
   { record }: SealedMoment,
   parts: readonly PackagePart[],
-  folder: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { disk } = ports;
+  const folder = pathOf(ports, record.name, "partial");
   const files = new Map<string, FileEntry>();
   const write = async ({ path, pieces, bytes, ...part }: PackagePart) => {
     signal?.throwIfAborted();
@@ -237,10 +228,10 @@ export async function syncFolder(
   await disk.syncDirectory(folder);
 }
 
-/** Gives a folder that is written and synced the name by which it is a package, for good. */
-export async function publish(ports: PackagePorts, folder: string, name: string): Promise<void> {
+/** Gives a half that is written and synced the name by which it is a package, for good. */
+export async function publish(ports: PackagePorts, name: string): Promise<void> {
   ports.guard();
-  await ports.disk.rename(folder, join(ports.path, name));
+  await ports.disk.rename(pathOf(ports, name, "partial"), pathOf(ports, name));
   await ports.disk.syncDirectory(ports.path);
 }
 

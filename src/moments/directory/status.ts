@@ -1,7 +1,5 @@
 // <name>.status.json: what became of a sealed package, beside it, because a package never changes.
-import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
-import { isThere } from "../../core/storage/files/file-ports.ts";
 import { keyPrefix } from "../package/package-name.ts";
 import {
   type BucketPlace,
@@ -12,8 +10,8 @@ import {
   type UploadNote,
   type UploadTarget,
 } from "../package/record.ts";
-import { type Reading, readNote, writeNote } from "./json-file.ts";
-import { endings } from "./names.ts";
+import { readNote, writeNote } from "./json-file.ts";
+import { type Directory, isHere } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { assertThere } from "./read-package.ts";
 
@@ -23,7 +21,10 @@ export const noStatus: PackageStatus = { uploaded: [], preserved: null, retracte
  * Reads the status of a package; nothing happened to it when there is no file. `undefined` for a file that
  * is not a status: then it is not known what did, and nothing may be taken for granted.
  */
-export async function readStatus(from: Reading, name: string): Promise<PackageStatus | undefined> {
+export async function readStatus(
+  from: Directory,
+  name: string,
+): Promise<PackageStatus | undefined> {
   const status = (await readNote(from, name, "status", statusShape)) ?? noStatus;
   return status === "unreadable" ? undefined : status;
 }
@@ -78,8 +79,7 @@ export async function changeStatus(
   change: ChangeStatus,
   isFromMemory = false,
 ): Promise<PackageStatus> {
-  const { disk, path } = ports;
-  const isNoted = await isThere(disk, join(path, name + endings.status));
+  const isNoted = await isHere(ports, name, "status");
   const before = await readStatus(ports, name);
   const isOnItsWay = before !== undefined && isInFlight(before) && !isFromMemory;
   if (!isNoted || isOnItsWay) await assertThere(ports, name);

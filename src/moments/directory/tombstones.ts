@@ -1,13 +1,13 @@
 // <name>.tombstone.json: something that is forgotten here, and that a bucket may still have. It stays
 // until the bucket agrees; until then what was forgotten does not come back here.
 import { type BucketPlace, type Tombstone, tombstoneShape } from "../package/record.ts";
-import { type Reading, readNote, removeNote, writeNote } from "./json-file.ts";
-import { timeOf } from "./names.ts";
+import { readNote, removeNote, writeNote } from "./json-file.ts";
+import { type Directory, timeOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { isSamePlace, joinPlaces } from "./status.ts";
 
 /** `undefined`: there is none. */
-export async function readTombstone(from: Reading, name: string): Promise<Tombstone | undefined> {
+export async function readTombstone(from: Directory, name: string): Promise<Tombstone | undefined> {
   const tombstone = await readNote(from, name, "tombstone", tombstoneShape);
   if (tombstone !== "unreadable") return tombstone;
   // What is to be deleted here is told by its name, and nothing tells where else it is.

@@ -4,6 +4,7 @@ import type { Disk } from "../../core/storage/disk/disk.ts";
 import { isCode } from "../../core/storage/files/file-ports.ts";
 import type { FileEntry, Manifest } from "../package/record.ts";
 import { foldersOf, manifestFile } from "./content.ts";
+import { type Directory, pathOf } from "./names.ts";
 import { hashFile, readFolder } from "./read-package.ts";
 import { entriesOf, sizeIfThere } from "./remove-tree.ts";
 
@@ -32,17 +33,19 @@ export interface Verification {
 
 /** Reads every byte of a package, and compares it with its manifest. */
 export async function verifyFolder(
-  disk: Disk,
-  folder: string,
+  from: Directory,
   name: string,
+  as?: "partial",
 ): Promise<Verification & { readonly manifest?: Manifest }> {
-  const { manifest, problem } = await readFolder(disk, folder, name);
+  const { manifest, problem } = await readFolder(from, name, as);
   if (manifest === undefined) {
     const kind = problem?.kind;
     if (kind === "newer" || kind === "seed") return { name, state: kind, differences: [] };
     const detail = problem?.detail ?? "feedback.json cannot be read";
     return damaged(name, [{ path: manifestFile, kind: "manifest", detail }]);
   }
+  const { disk } = from;
+  const folder = pathOf(from, name, as);
   const found: (Difference | undefined)[] = [];
   await concurrently(manifest.files, readsAtOnce, async (file, index) => {
     found[index] = await differenceOf(disk, folder, file);
@@ -59,13 +62,12 @@ function damaged(name: string, differences: readonly Difference[]): Verification
 
 /** Compares names and sizes alone: what makes a package complete. */
 export async function incompleteness(
-  disk: Disk,
-  folder: string,
-  manifest: Manifest,
+  from: Directory,
+  { name, files }: Manifest,
 ): Promise<readonly Difference[]> {
   const differences: Difference[] = [];
-  for (const { path, bytes } of manifest.files) {
-    const found = await sizeIfThere(disk, join(folder, path));
+  for (const { path, bytes } of files) {
+    const found = await sizeIfThere(from.disk, join(from.path, name, path));
     if (found === bytes) continue;
     differences.push(found === undefined ? missing(path) : wrongSize(path, found, bytes));
   }

@@ -6,6 +6,7 @@ import { jsonOf } from "../package/read-manifest.ts";
 import type { PackageOwners, PackageRecord } from "../package/record.ts";
 import { manifestFile, messagesFile } from "./content.ts";
 import { isNoFile } from "./disk-errors.ts";
+import { pathOf } from "./names.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
 import { readStatus } from "./status.ts";
@@ -66,8 +67,8 @@ export async function ownersHere(
   withMessages: boolean,
 ): Promise<readonly Owners[]> {
   const found: Owners[] = [];
-  for (const ending of ["", ".partial"]) {
-    const folder = join(ports.path, name + ending);
+  for (const as of ["package", "partial"] as const) {
+    const folder = pathOf(ports, name, as);
     const owners = ownersIn(await jsonIn(ports, join(folder, manifestFile)));
     if (owners === undefined) continue;
     const words = withMessages ? await jsonIn(ports, join(folder, messagesFile)) : undefined;

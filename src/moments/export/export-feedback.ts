@@ -2,8 +2,8 @@ import { isThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { messagesFile } from "../directory/content.ts";
 import type { PackageEntry } from "../directory/list-packages.ts";
-import { idOf } from "../directory/names.ts";
 import type { ReadPackages } from "../directory/package-directory.ts";
+import { packageId } from "../package/package-name.ts";
 import { readMessages } from "../package/read-manifest.ts";
 import {
   type ExportTally,
@@ -82,7 +82,7 @@ async function select(
   for (const [index, one] of readable.entries()) {
     signal?.throwIfAborted();
     const { name, consent, isAsked } = one;
-    const reason = replaced.has(idOf(name)) ? "superseded" : await removed?.(name);
+    const reason = replaced.has(packageId(name)) ? "superseded" : await removed?.(name);
     onProgress?.({ phase: "select", done: index + 1, total: readable.length });
     if (reason === undefined) judgements.add(one);
     if (reason !== undefined) skip(name, reason);

@@ -34,9 +34,9 @@ export function makeUuidV7(wallMs: number, random: (bytes: Uint8Array) => void):
   return [...parts, hex.slice(20)].join("-");
 }
 
-/** The id of a package: the last 12 hex digits of its uuid. */
-export function packageId(uuid: string): string {
-  return uuid.slice(-12);
+/** The id of a package: the last 12 hex digits of its uuid, and of its name. */
+export function packageId(uuidOrName: string): string {
+  return uuidOrName.slice(-12);
 }
 
 /** `YYYY-MM-DDTHH-MM-SS` in UTC of an instant in milliseconds, held within the years 0 to 9999. */

@@ -1,5 +1,4 @@
 import { ThroughlineError } from "../../core/errors.ts";
-import { idOf } from "../directory/names.ts";
 import {
   makeUuidV7,
   packageId,
@@ -71,7 +70,7 @@ export class MomentRecorder {
     this.#buffers = buffersOf(this.#options);
     this.#consent = consent;
     const told = (what: "durable" | "failed" | "discarded" | "uploaded", receipt: Receipt) => {
-      if (what === "durable") this.#recent.remember(receipt, [idOf(receipt.name)]);
+      if (what === "durable") this.#recent.remember(receipt, [packageId(receipt.name)]);
       if (what === "discarded") this.#recent.forget(receipt);
       this.#options.onEvent({ type: `feedback.${what}`, receipt: receipt.toJSON() });
     };

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { Lru } from "../../core/lru.ts";
-import { idOf } from "../directory/names.ts";
 import { makeUuidV7, packageId } from "../package/package-name.ts";
 import type { PackageRecord, Sentiment } from "../package/record.ts";
 import type { JudgedMessages } from "./judged-messages.ts";
@@ -41,7 +40,7 @@ export class RecentMoments {
   }
 
   named(name: string): Receipt | undefined {
-    return this.#byId.peek(idOf(name));
+    return this.#byId.peek(packageId(name));
   }
 
   /** There is no such moment any more, or never will be: its keys are free, and nothing repeats it. */

@@ -95,7 +95,7 @@ export class Outbox implements Sender {
     const places = await this.#ports.packages.noted();
     this.#isRead = false;
     this.#reading = concurrently(places, readsAtOnce, ({ name, as }) =>
-      as === "status" || as === "tombstone" ? this.#read(name, as) : Promise.resolve(),
+      this.#read(name, as),
     ).finally(() => {
       this.#isRead = true;
     });
