@@ -28,13 +28,13 @@ export function companionPart(
   turn: Pick<Turn, "chatId" | "span">,
 ): TurnHooks {
   const { emotions, notices } = companion;
-  const { chatId, span } = turn;
+  const { chatId } = turn;
   let notice: RestartNotice | undefined;
   let thoughtEnds = () => {};
   return {
     async begun({ user, acknowledged }) {
       notice = await notices.begin(chatId, acknowledged, user.seq);
-      span.add({ restart: notice?.kind });
+      turn.span.add({ restart: notice?.kind }); // it gets its span after this part of it is made
       const part = await partOf(companion, notice);
       thoughtEnds = emotions.think();
       return part;
