@@ -228,13 +228,12 @@ export class LogFile implements JournaledLog, OpenLog {
     const kept = isKept ? recent.of(this) : [];
     let [first] = kept;
     const { end } = this;
-    let start = end;
     const isNear = before >= (first === undefined ? this.seq + 1 : firstOf(first));
+    // What is not in memory ends where that begins, also where none of it is asked for.
+    let start = isNear && first !== undefined ? first.start : end;
     let isEnough = limit <= 0;
     for (let at = isNear ? batchesBefore(kept, before) - 1 : -1; at >= 0 && !isEnough; at--) {
-      const batch = kept[at] as RecentBatch;
-      start = batch.start;
-      isEnough = take(batch);
+      isEnough = take(kept[at] as RecentBatch);
     }
     if (!isEnough && start > 0) {
       await this.#reading(async (file) => {

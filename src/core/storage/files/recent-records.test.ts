@@ -56,6 +56,29 @@ test("the newest records of a log that is read are read from the disk once, and 
   await storage.close();
 });
 
+test("pages that follow each other to the beginning, at every length of a page, hold each record once", async () => {
+  const { logs, storage, shared, fill } = await open();
+  for (const limit of [1, 2, 7, 20, 50, 99, 100]) {
+    const key = `limit-${limit}`;
+    await fill(key, 0, 100);
+    for (const more of [0, 30]) {
+      await fill(key, 100, more);
+      const seqs: number[] = [];
+      for (let before: number | undefined; before !== 1; before = seqs[0]) {
+        const { page } = await shared(key, before === undefined ? { limit } : { before, limit });
+        seqs.unshift(...page.map(({ seq }) => seq));
+      }
+      assert.deepEqual(
+        seqs,
+        Array.from({ length: 100 + more }, (_, i) => i + 1),
+      );
+      assert.equal((await shared(key, { limit: 1_000 })).page.length, 100 + more);
+    }
+    await logs.delete(key);
+  }
+  await storage.close();
+});
+
 test("a record that is too large for memory and is stored while a page is read is in the next page", async () => {
   const { logs, storage, shared, fill, hold } = await open();
   await fill("a", 0, 3);
