@@ -11,7 +11,7 @@ type EventName = keyof ServerEvents;
 type Handler<Name extends EventName> = (data: ServerEvents[Name]) => void;
 
 const firstWaitMs = 500;
-/** What the page shows does not wait longer for the stream; if that opens later, all is read again. */
+/** Reading waits for the stream no longer than this. What was read before that opens is read again then. */
 const maxReadWaitMs = 500;
 /** The page is of one companion, most often on this machine: it should be back at once. */
 const maxWaitMs = 4_000;

@@ -19,7 +19,7 @@ export interface HeldName extends LeaseName {
 }
 
 /** A name that was taken, and what its log held then. */
-export interface TakenName {
+interface TakenName {
   readonly epoch: number;
   readonly log?: LogState | undefined;
 }

@@ -94,7 +94,7 @@ export class Turn {
   files: readonly TakenFile[];
   /** Its id was made up for it, and nothing is stored of it yet. */
   isFresh: boolean;
-  /** Where the log ended, or later, nothing was stored under its id. */
+  /** The number of the chat's newest record when nothing was stored under its id; `undefined`: not known. */
   absentAt: number | undefined;
   /** A stored message is to be answered, also if it has an answer. */
   readonly isAgain: boolean;

@@ -1,20 +1,11 @@
 import type { Attachment } from "../../core/chat/message.ts";
 import { attachmentFile } from "../package/read-manifest.ts";
-import type { Manifest, PackageMessage } from "../package/record.ts";
 import { chooseFrames } from "./frame-choice.ts";
 import { type JudgedTurn, judgedTurn } from "./judged-turn.ts";
 import type { ExportSettings, FeedbackExportFormat } from "./options.ts";
 import { dpoRow, ktoRow, openaiDpoRow, packageRow, picturedPrompt, visionRow } from "./rows.ts";
 import { SkippedPackage } from "./selection.ts";
-import { sentMessages } from "./sent-messages.ts";
-
-/** A package that is being exported. */
-export interface OpenPackage {
-  readonly manifest: Manifest;
-  readonly messages: readonly PackageMessage[];
-  /** Reads the file at a path of the manifest. */
-  part(path: string): Promise<Buffer>;
-}
+import { type OpenPackage, sentMessages } from "./sent-messages.ts";
 
 /** What a package gives. */
 interface Row {

@@ -4,8 +4,15 @@ import { fileNote } from "../../core/chat/model-row.ts";
 import { withName } from "../../core/chat/person-name.ts";
 import { fenced } from "../../core/models/fence.ts";
 import { attachmentFile } from "../package/read-manifest.ts";
-import type { PackageMessage } from "../package/record.ts";
-import type { OpenPackage } from "./formats.ts";
+import type { Manifest, PackageMessage } from "../package/record.ts";
+
+/** A package that is being exported. */
+export interface OpenPackage {
+  readonly manifest: Manifest;
+  readonly messages: readonly PackageMessage[];
+  /** Reads the file at a path of the manifest. */
+  part(path: string): Promise<Buffer>;
+}
 
 /**
  * Reads the messages of a package as their model got them: with the name of who spoke, the names of files and

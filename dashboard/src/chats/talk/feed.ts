@@ -393,8 +393,8 @@ export class Feed {
     if (event.chat_id !== this.chatId) return;
     this.#refreshChat();
     if (event.change !== "cleared" && event.change !== "forgotten") return;
-    const waiting = this.state.waiting.filter(isOnItsWay);
     this.#edits.clear();
+    const waiting = this.state.waiting.filter(isOnItsWay);
     this.#set({ waiting, messages: [], before: undefined, notices: [], trouble: undefined });
     removeDrafts(this.chatId);
     if (event.change === "forgotten") this.#forgetWords();
