@@ -12,7 +12,7 @@ type Handler<Name extends EventName> = (data: ServerEvents[Name]) => void;
 
 const firstWaitMs = 500;
 /** Reading waits for the stream no longer than this. What was read before that opens is read again then. */
-const maxReadWaitMs = 500;
+const maxReadWaitMs = 2_000;
 /** The page is of one companion, most often on this machine: it should be back at once. */
 const maxWaitMs = 4_000;
 /** A window that is hidden for longer takes no part. */
