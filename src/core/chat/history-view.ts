@@ -128,11 +128,24 @@ function viewOf(scope: ScopeReader, options: HistoryOptions, known?: readonly Tu
   if (turns.length === 0) {
     return { messages: [], fromSeq: Math.max(viewFromSeq, scope.startSeq + 1), tokens: 0 };
   }
-  const head: ModelInput[] = compaction ? [{ role: "user", content: summaryText(compaction) }] : [];
-  const chosen = fit(turns, head[0], { ...roomOf(options), viewFromSeq });
-  const rows = chosen.turns.flatMap((turn) => turn.rows.flatMap(({ messages }) => messages));
-  const { hasHead, fromSeq, tokens } = chosen;
-  return { messages: merged(hasHead ? [...head, ...rows] : rows), fromSeq, tokens };
+  const head: ModelInput | undefined = compaction && {
+    role: "user",
+    content: summaryText(compaction),
+  };
+  const {
+    turns: chosen,
+    hasHead,
+    fromSeq,
+    tokens,
+  } = fit(turns, head, {
+    ...roomOf(options),
+    viewFromSeq,
+  });
+  const messages: ModelInput[] = [];
+  if (head !== undefined && hasHead) messages.push(head);
+  for (const { rows } of chosen)
+    for (const row of rows) for (const each of row.messages) add(messages, each);
+  return { messages, fromSeq, tokens };
 }
 
 /**
@@ -150,16 +163,12 @@ function uncovered(turns: readonly Turn[], compaction: Compaction | undefined): 
   });
 }
 
-/** Joins what follows each other from one side, where nothing but text would be joined. */
-function merged(messages: readonly ModelInput[]): readonly ModelInput[] {
-  const out: ModelInput[] = [];
-  for (const message of messages) {
-    const before = out.at(-1);
-    const joined = before === undefined ? undefined : join(before, message);
-    if (joined === undefined) out.push(message);
-    else out[out.length - 1] = joined;
-  }
-  return out;
+/** Adds a message, joined with the last one where both are of one side and nothing but text would be joined. */
+function add(messages: ModelInput[], message: ModelInput): void {
+  const last = messages.at(-1);
+  const joined = last && join(last, message);
+  if (joined === undefined) messages.push(message);
+  else messages[messages.length - 1] = joined;
 }
 
 /** Two user messages as one. A file that both have is in it once, and so is a name. */

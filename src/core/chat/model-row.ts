@@ -45,7 +45,9 @@ export function modelRow(
   const { attachments, provider_data } = message;
   const isPlain = calls.length === 0 && attachments === undefined && provider_data === undefined;
   if (isPlain && Object.isFrozen(message)) {
-    const row = plainRows.get(message) ?? freshRow(message, calls, target);
+    const known = plainRows.get(message);
+    if (known !== undefined) return known;
+    const row = freshRow(message, calls, target);
     if (row !== undefined) plainRows.set(message, row);
     return row;
   }

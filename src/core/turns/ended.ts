@@ -60,7 +60,7 @@ export interface Stored {
  */
 export function endTurn(
   { chats, sessions }: Pick<TurnsRuntime, "chats" | "sessions">,
-  turn: Pick<Turn, "chatId" | "id" | "retryId">,
+  turn: Pick<Turn, "chatId" | "id" | "retryId" | "isFresh">,
   begun: Begun,
   ended: Ended,
 ): Promise<Stored> {
@@ -88,6 +88,8 @@ export function endTurn(
       const isSecond = !begun.isNew && retryId === undefined;
       const own = answerId(id, retryId);
       const isTaken = isSecond && (await chats.logs.find(chatId, own)) !== undefined;
+      // The id of the message was made up for it, and nothing was stored since.
+      if (turn.isFresh && transaction.seq === begun.user.seq) transaction.newIds.add(own);
       assistant = transaction.message({
         id: isTaken ? transaction.newId() : own,
         role: "assistant",

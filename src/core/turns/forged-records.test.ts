@@ -1,10 +1,14 @@
 // Messages with the ids that records of ours about a turn have.
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { chat, type Script, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
+import { openFileStorage } from "../storage/files/open-file-storage.ts";
+import type { Storage } from "../storage/storage.ts";
 
-async function companion(script: Script) {
-  const c = await scriptedCompanion(script);
+async function companion(script: Script, storage: "memory" | Storage = "memory") {
+  const c = await scriptedCompanion(script, { storage });
   /** As a log of before has it: nothing accepts such an id any more. */
   const before = (id: string, content: string, pending?: readonly string[]) =>
     c.chats.change(chat, (transaction) => {
@@ -59,4 +63,21 @@ test("a message that cannot be kept because another has the id of what keeps it 
   gate.resolve();
   await first.done;
   assert.equal(await chats.find(chat, "m2"), undefined);
+});
+
+test("an answer whose id another message took while the model spoke is not stored beside it", async (t) => {
+  const gate = Promise.withResolvers<void>();
+  const script: Script = [[{ type: "wait", until: gate.promise }, "one"]];
+  await using files = await openFileStorage({ home: join(temporaryDirectory(t), "home") });
+  const { chats, turns, before } = await companion(script, files);
+  const turn = turns.submit(chat, { content: "1" });
+  for await (const { type } of turn.progress()) if (type === "accepted") break;
+  await before(`${turn.id}:answer`, "innocent");
+  gate.resolve();
+  await assert.rejects(turn.done, { code: "THROUGHLINE_ID_CONFLICT" });
+  const { messages } = await chats.messages(chat);
+  assert.deepEqual(
+    messages.map(({ content }) => content),
+    ["1", "innocent"],
+  );
 });
