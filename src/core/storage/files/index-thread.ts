@@ -24,8 +24,8 @@ export interface ThreadData {
   readonly isUnsure: boolean;
 }
 
-/** Less is written together with what comes in the next milliseconds. */
-const gathered = { bytes: 128 * 1024, ms: 10 } as const;
+/** Less is written together with what comes in this time. */
+const gathered = { bytes: 128 * 1024, ms: 100 } as const;
 /** Bytes of the journal that are written in one transaction. */
 const sliceBytes = 1024 * 1024;
 /** The thread gives way to all others while it is less far behind. */

@@ -6,6 +6,7 @@ import fs, { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { secondLater } from "../../../../test/support/second-later.ts";
 import { projection } from "../../../../test/support/storage-workload.ts";
 import type { LogStore } from "../log-store.ts";
 import { openFileStorage } from "./open-file-storage.ts";
@@ -111,10 +112,11 @@ test("erasing in a log whose file was replaced is refused, and what was put ther
   assert.doesNotMatch(bytesOf(path), /says m1/);
 });
 
-test("two homes whose files were linked (cp -al) go on apart, each with all that it was told", async (t) => {
+test("two homes whose files were linked (cp -al) go on apart after a second, each with all that it was told", async (t) => {
   const { logs, place, home, path } = await openHome(t);
   const copy = join(place, "copy");
   execFileSync("cp", ["-al", home, copy]);
+  secondLater(t);
   await assert.rejects(openFileStorage({ home: copy }), {
     code: "THROUGHLINE_CONFIGURATION",
     message: /lock\.db has a second name.*stop every process.*then remove it here/,
@@ -133,11 +135,12 @@ test("two homes whose files were linked (cp -al) go on apart, each with all that
   assert.match(bytesOf(join(copy, "chats", "a.jsonl")), /says m4-there/);
 });
 
-test("the files of a backup that was made with links are not written by the home they came from", async (t) => {
+test("the files of a backup that was made with links a second ago are not written by the home they came from", async (t) => {
   const { logs, place, home, path } = await openHome(t);
   const backup = join(place, "backup");
   execFileSync("cp", ["-al", home, backup]);
   const kept = bytesOf(join(backup, "chats", "a.jsonl"));
+  secondLater(t);
   assert.equal(await say(logs, "m3"), 3, "the file has the same bytes: nothing has to be refused");
   assert.equal(bytesOf(join(backup, "chats", "a.jsonl")), kept);
   assert.match(bytesOf(path), /says m3/);

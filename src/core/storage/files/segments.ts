@@ -28,6 +28,9 @@ export const journalFolder = "journal";
 /** The home is idle when nothing was written for so long. */
 const idleMs = 5_000;
 
+/** The segment in use is looked for once in this time. */
+const lookMs = 1_000;
+
 /** So many full segments are freed together, and with so many, changes wait until one is free. */
 const sealed = { freed: 2, most: 4 } as const;
 
@@ -49,6 +52,7 @@ export class Segments {
   /** It may hold a group of unknown outcome. */
   #isUncertain = false;
   #isAwaitingIdle = false;
+  #lookedAt = 0;
   #closed = false;
   /** How many calls empty the journal because something is to be forgotten. */
   #forgetting = 0;
@@ -87,15 +91,25 @@ export class Segments {
 
   /** The segment that a group goes to: the next one where this one has no room for it. */
   async withRoom(length: number): Promise<Segment> {
+    if (this.#active !== undefined && this.#isLost(this.#active)) this.#checkpoint();
     let segment = this.#active;
     // A call that empties the journal may seal a segment before anything was written to it.
-    while (segment === undefined || this.#isFull(segment, length) || isMoved(segment)) {
-      // What is in a file that somebody removed is of no use at a start: the logs are synced instead.
-      if (segment !== undefined && isMoved(segment)) this.#checkpoint();
+    while (segment === undefined || this.#isFull(segment, length)) {
       await this.#nextSegment();
       segment = this.#active;
     }
     return segment;
+  }
+
+  /**
+   * Whether somebody removed a segment: what is in it is of no use at a start, and the logs are synced instead. All
+   * that was written to it before is as lost, so it is enough to look now and then.
+   */
+  #isLost(segment: Segment): boolean {
+    const now = performance.now();
+    if (now - this.#lookedAt < lookMs) return false;
+    this.#lookedAt = now;
+    return isMoved(segment);
   }
 
   #isFull(segment: Segment, more: number): boolean {

@@ -18,10 +18,11 @@ export class SyncPlace {
   /** How many syncs there were, and how long they took, in seconds. */
   readonly times = { count: 0, sum: 0 };
 
-  /** @param waiting how many wait for this sync. */
-  isHere(waiting: number): boolean {
+  /** @param waiting how many wait for this sync. @returns `"next pass"`: here, once others had their turn. */
+  of(waiting: number): "here" | "next pass" | "another thread" {
     this.#crowd = waiting > 1 ? crowded : Math.max(0, this.#crowd - 1);
-    return this.#crowd === 0 && this.#averageMs <= fastMs && this.#blockedMs < mostMs;
+    if (this.#crowd > 0 || this.#averageMs > fastMs) return "another thread";
+    return this.#blockedMs < mostMs ? "here" : "next pass";
   }
 
   took(ms: number, wasHere: boolean): void {
