@@ -206,10 +206,8 @@ function record(number: number, sentiment: Manifest["sentiment"]) {
       ...{ timestamp: firstTrigger - 3_600, by: "Ada" },
     },
     ...{ trace: null, latched: { system_prompt: "You are a small robot." } },
-    clock: { mono_ms: 500_000, boot_id: null, zone: "UTC", steps: [], suspends: [] },
     window: {
       ...{ pre_ms: 10_000, post_ms: 0, from: "ring" as const, first_seq: 1, last_seq: 4 },
-      overlaps: [],
     },
     software: { name: "throughline", version: "0.1.0" },
     sealed_timestamp: timestamp + 1,

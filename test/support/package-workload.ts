@@ -61,9 +61,8 @@ export function momentOf(number: number, shape: MomentShape = {}): SealedMoment 
       ...{ wording: "two minutes", timestamp: at / 1_000, by: "Ori" },
     },
     ...{ redactions: [], reduced: null, supersedes: null, trace: null, latched: {} },
-    clock: { mono_ms: number * 1_000, boot_id: null, zone: "UTC", steps: [], suspends: [] },
     window: {
-      ...{ pre_ms: 1_500, post_ms: 0, from: "ring", overlaps: [] },
+      ...{ pre_ms: 1_500, post_ms: 0, from: "ring" },
       ...{ first_seq: messages === 0 ? null : 1, last_seq: messages === 0 ? null : messages },
     },
     frames: Array.from({ length: frames }, (_, index) => ({

@@ -91,7 +91,6 @@ export async function readSeed(
       pre_ms: 0,
       post_ms: 0,
       from: "ring",
-      overlaps: [],
       first_seq: messages[0]?.seq ?? null,
       last_seq: messages.at(-1)?.seq ?? null,
     },
@@ -169,7 +168,6 @@ function labelOf({ fields, at, sentiment }: Seed, uuid: string): Omit<PackageRec
     supersedes: null,
     trace: null,
     latched: {},
-    clock: { mono_ms: 0, boot_id: null, zone: null, steps: [], suspends: [] },
     software: { name: "reachy_nova", version: "unknown" },
   };
 }

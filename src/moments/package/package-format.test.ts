@@ -60,8 +60,7 @@ const manifest: Manifest = {
   supersedes: null,
   trace: null,
   latched: {},
-  clock: { mono_ms: 1, boot_id: null, zone: null, steps: [], suspends: [] },
-  window: { pre_ms: 1, post_ms: 0, from: "ring", first_seq: 1, last_seq: 1, overlaps: [] },
+  window: { pre_ms: 1, post_ms: 0, from: "ring", first_seq: 1, last_seq: 1 },
   frames: [
     {
       file: "frames/000000.jpg",

@@ -114,18 +114,6 @@ export const consentShape = members({
 });
 export type Consent = Shaped<typeof consentShape>;
 
-const clock = members({
-  /** Of the trigger, since the run began. */
-  mono_ms: anyNumber,
-  boot_id: orNull.text,
-  /** IANA name of the zone, or null. */
-  zone: orNull.text,
-  /** The wall clock was put forward (positive) or back by more than a second. */
-  steps: list(members({ t_ms: anyNumber, by_ms: anyNumber }), 100_000),
-  /** The machine slept. `t_ms` is when it was noticed, at most a second after it woke. */
-  suspends: list(members({ t_ms: anyNumber, ms: anyNumber }), 100_000),
-});
-
 const window = members({
   /** From the oldest picture or sound to the trigger. */
   pre_ms: anyNumber,
@@ -135,8 +123,6 @@ const window = members({
   /** `seq` of the first and the last message; null when there are none. */
   first_seq: orNull.count,
   last_seq: orNull.count,
-  /** Other packages of this run that share part of this window. */
-  overlaps: list(members({ id, ms: anyNumber }), 10_000),
 });
 
 const frame = members({
@@ -223,7 +209,6 @@ export const manifestShape = members({
   supersedes: orNull.text,
   trace: nullable(members({ trace_id: text(), span_id: text() })),
   latched: record(anything),
-  clock,
   window,
   frames: list(frame, 1_000_000),
   audio: nullable(audio),

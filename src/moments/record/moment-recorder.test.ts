@@ -108,7 +108,6 @@ test("what is fed while a moment is saved neither enters nor leaves it, and two 
     assert.deepEqual([...new Set(Buffer.concat(pcmParts(audio!)))].sort(), [0, 1, 2, 3]);
   }
   assert.equal(at.sink.saved[0]?.frames[0], at.sink.saved[1]?.frames[0]);
-  assert.deepEqual(at.sink.saved[1]?.record.window.overlaps, [{ id: first.id, ms: 1_500 }]);
 });
 
 test("of 100 moments at once 4 are held and 96 are told busy, and what they hold is bounded", async () => {
@@ -575,8 +574,6 @@ test("a night's sleep leaves no picture and no sound that pass as recent, and is
   );
   assert.equal(record.audio, null);
   assert.equal(record.target_reason, "too_old");
-  assert.deepEqual(record.clock.suspends, [{ t_ms: 0, ms: 28_800_000 }]);
-  assert.deepEqual(record.clock.steps, []);
 });
 
 test("sound as bytes is read as 16 bits or float32, little endian, wherever it lies; half a sample is refused", () => {

@@ -416,9 +416,7 @@ export class MomentRecorder {
     if (cancel === undefined) return;
     this.#captures.delete(moment);
     cancel();
-    const { id } = moment.receipt;
-    const keptMs = this.#options.limits.mediaAgeMs;
-    moment.end((fromMs, toMs) => this.#recent.overlaps({ id, fromMs, toMs }, keptMs));
+    moment.end();
     this.#queue.add(moment);
   }
 

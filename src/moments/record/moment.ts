@@ -48,10 +48,9 @@ export interface MomentFacts extends PackageOwners {
   readonly name: string;
 }
 
-type Overlaps = PackageRecord["window"]["overlaps"];
 type Media = Pick<MomentContent, "people" | "latched">;
-type Ended = Pick<PackageRecord, "provider" | "model" | "clock"> &
-  Media & { readonly fromMs: number; readonly postMs: number; readonly overlaps: Overlaps };
+type Ended = Pick<PackageRecord, "provider" | "model"> &
+  Media & { readonly fromMs: number; readonly postMs: number };
 
 /**
  * A moment from its trigger until it is saved. What the buffers held at the trigger, and what a post-roll
@@ -96,40 +95,23 @@ export class Moment {
     return { name: this.receipt.name, chat_id: this.trigger.chatId, people, messages };
   }
 
-  /**
-   * Ends the post-roll now: from here on it holds all that it will have.
-   *
-   * @param overlapsOf the other moments that share part of its window.
-   */
-  end(overlapsOf: (fromMs: number, toMs: number) => Overlaps): void {
+  /** Ends the post-roll now: from here on it holds all that it will have. */
+  end(): void {
     const { trigger } = this;
     const { clock, captured } = this.#buffers;
     const passedMs = Math.max(clock.now().monoMs - trigger.monoMs, 0);
     const postMs = Math.min(passedMs, trigger.label.postRollMs);
-    const endMs = trigger.monoMs + postMs;
-    if (postMs > 0) this.#roll(endMs);
+    if (postMs > 0) this.#roll(trigger.monoMs + postMs);
     const starts = this.#frames.slice(0, 1).map(({ monoMs }) => monoMs);
     if (hasSound(this.#audio)) starts.push(startOf(this.#audio));
     const fromMs = Math.min(trigger.monoMs, ...starts);
-    const jumps = clock.jumpsSince(trigger.ageMs - this.#settings.limits.mediaAgeMs);
-    const sleeps = jumps.filter(({ isSleep }) => isSleep);
-    const steps = jumps.filter(({ isSleep }) => !isSleep);
-    const t_ms = ({ monoMs }: { readonly monoMs: number }) => millis(monoMs - trigger.monoMs);
     this.#ended = {
       fromMs,
       postMs,
-      overlaps: overlapsOf(fromMs, endMs),
       people: this.#people(),
       latched: trigger.consent.messages ? captured.snapshot() : {},
       provider: trigger.input.provider ?? textOf(captured.get("provider")),
       model: trigger.input.model ?? textOf(captured.get("model")),
-      clock: {
-        mono_ms: millis(clock.sinceStartMs(trigger.monoMs)),
-        boot_id: clock.bootId,
-        zone: this.#settings.zone,
-        steps: steps.map((jump) => ({ t_ms: t_ms(jump), by_ms: millis(jump.byMs) })),
-        suspends: sleeps.map((jump) => ({ t_ms: t_ms(jump), ms: millis(jump.byMs) })),
-      },
     };
   }
 
@@ -204,7 +186,7 @@ export class Moment {
   /** Makes it whole: counts, indexes and ranges follow from what is left of it. */
   #seal({ messages, frames, audio, ...content }: MomentContent): SealedMoment {
     if (this.#ended === undefined) throw new Error("the moment has not ended");
-    const { fromMs, postMs, overlaps, people: _, latched: __, ...ended } = this.#ended;
+    const { fromMs, postMs, people: _, latched: __, ...ended } = this.#ended;
     const { label, input, chatId, from, reduced, uuid, consent, wallMs, target } = this.trigger;
     const { sentiment, source, channel, score, annotator } = label;
     const said = this.#messages();
@@ -238,7 +220,6 @@ export class Moment {
         from,
         first_seq: said[0]?.seq ?? null,
         last_seq: said.at(-1)?.seq ?? null,
-        overlaps,
       },
       num_messages: messages.length,
       num_frames: frames.length,

@@ -64,8 +64,6 @@ export interface RecordingOptions {
    * @default 80_000_000
    */
   readonly maxPinnedBytes?: number | undefined;
-  /** IANA name of the zone, stored in each package. */
-  readonly zone?: string | undefined;
   /** Makes a JPEG of raw pictures. Absent: they are refused. */
   readonly encoder?: FrameEncoder | undefined;
   readonly redact?: Redact | undefined;
@@ -79,7 +77,6 @@ export const recordingDefaults = {
   maxMediaPerHour: 60,
   maxWaiting: 4,
   maxPinnedBytes: 80_000_000,
-  zone: undefined,
   encoder: undefined,
   redact: undefined,
   onEvent: () => undefined,
@@ -134,12 +131,11 @@ export type RecorderSettings = ReturnType<typeof recorderSettings>;
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
 export function recorderSettings(given: MomentRecorderOptions) {
   const options = resolveOptions("the options of a recorder", given, defaults, checks);
-  const { limits, consent, agreed, zone, clock } = options;
+  const { limits, consent, agreed, clock } = options;
   const configured = consent === undefined ? initialConsent : checkConsent(consent, clock.now());
   return {
     ...options,
     limits: resolveLimits(limits),
     consent: agreed ?? configured,
-    zone: zone ?? null,
   };
 }

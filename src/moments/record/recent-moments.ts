@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Lru } from "../../core/lru.ts";
 import { makeUuidV7, packageId } from "../package/package-name.ts";
-import type { PackageRecord, Sentiment } from "../package/record.ts";
+import type { Sentiment } from "../package/record.ts";
 import type { JudgedMessages } from "./judged-messages.ts";
 import type { Receipt } from "./receipt.ts";
 
@@ -16,19 +16,13 @@ interface Reacted {
   /** Of what was judged, and the chat; the same text is the same target. */
   readonly target: string;
 }
-interface Shown {
-  readonly id: string;
-  readonly fromMs: number;
-  readonly toMs: number;
-}
 
-/** What the recorder remembers of moments that it recorded: receipts, pats, media, windows. */
+/** What the recorder remembers of moments that it recorded: receipts, pats, media. */
 export class RecentMoments {
   /** Of the package, and of the idempotency key, where it has one. */
   readonly #byId = new Lru<string, Receipt>(maxReceipts);
   #pats: Reacted[] = [];
   #media: number[] = [];
-  #windows: Shown[] = [];
 
   /** The first receipt that any of these ids got. */
   receiptOf(ids: readonly string[]): Receipt | undefined {
@@ -47,7 +41,6 @@ export class RecentMoments {
   forget(gone: Receipt): void {
     for (const [id, receipt] of this.#byId) if (receipt === gone) this.#byId.delete(id);
     this.#pats = this.#pats.filter(({ id }) => id !== gone.id);
-    this.#windows = this.#windows.filter(({ id }) => id !== gone.id);
   }
 
   /** A pat of the same sentiment about the same turn within 30 s; it is remembered if there is none. */
@@ -71,17 +64,6 @@ export class RecentMoments {
 
   rememberMedia(ageMs: number): void {
     this.#media.push(ageMs);
-  }
-
-  /** Other moments whose windows share part of this one, which is remembered. */
-  overlaps(shown: Shown, keptMs: number): PackageRecord["window"]["overlaps"] {
-    this.#windows = this.#windows.filter(({ toMs }) => shown.toMs - toMs <= keptMs);
-    const shared = this.#windows.map(({ id, fromMs, toMs }) => {
-      const ms = Math.min(toMs, shown.toMs) - Math.max(fromMs, shown.fromMs);
-      return { id, ms: Math.round(ms) };
-    });
-    this.#windows.push(shown);
-    return shared.filter(({ ms }) => ms > 0);
   }
 }
 

@@ -84,9 +84,8 @@ function sampleRecord(
     ...{ target: null, target_reason: "no_assistant_turn", trigger_turn: null, people: [] },
     ...{ matched: [], consent: { ...allowed, wording: null, timestamp: null, by: null } },
     ...{ redactions: [], reduced: null, supersedes: null, trace: null, latched: {} },
-    clock: { mono_ms: 1, boot_id: null, zone: null, steps: [], suspends: [] },
     window: {
-      ...{ pre_ms: 1, post_ms: 0, from: "ring", first_seq: null, last_seq: null, overlaps: [] },
+      ...{ pre_ms: 1, post_ms: 0, from: "ring", first_seq: null, last_seq: null },
     },
     frames: Array.from({ length: frames }, (_, index) => ({
       ...{ file: frameFile(index), t_ms: -index, timestamp: null, seq: index, width: 8, height: 8 },
