@@ -30,6 +30,9 @@ test("a turn asks the database 5 times, and where its message came with an id 6 
     return pool.asked.map((name) => name.replace(/_\d+$/, ""));
   };
   await say(); // opens connections, and joins the others
+  // The lease of a chat that does not exist yet says so.
+  const { created_at } = await throughline.chats.row("local:me");
+  assert.ok(Date.parse(created_at) > 0, created_at);
   assert.deepEqual(await say(), [lease, ...beginning, "throughline_lease_free"]);
   // Whether it is stored, or was forgotten: both at once.
   const known = ["throughline_records_known", "throughline_extent"];

@@ -95,6 +95,11 @@ test("each of 3 runs that were killed is unclean, and counted", async () => {
     clock.pass(5_000);
   }
   assert.equal(await countIn(logs), 3);
+  // Of one that another program wrote nothing is known, and nothing is made up.
+  const start = { kind: "run_start", run_id: "0000000a", total_sessions: 4 };
+  for (const restart of [undefined, { kind: "a nap" }]) {
+    await logs.append("runs", [{ ...start, id: newId(), ...(restart && { restart }) }]);
+  }
   assert.deepEqual(
     (await restartsIn(logs)).map(({ totalRuns, kind, gapMs }) => [totalRuns, kind, gapMs]),
     [

@@ -93,12 +93,11 @@ export async function readHistory(
         role === "user" && seq <= compaction.upToSeq;
       if (scope.messages().some(({ message, sent }) => sent && isCovered(message))) break;
     } else if (tokens * room.ratio > room.budget) {
-      const all = turnsOf(scope.messages(), options);
       // The first turn may have been read in part.
-      const turns = all.slice(1);
+      const turns = turnsOf(scope.messages(), options).slice(1);
       if (fit(turns, undefined, { ...room, viewFromSeq: 0 }).fromSeq <= (turns[0]?.seq ?? 0))
         continue;
-      enough = all;
+      enough = turns;
       break;
     }
   }
