@@ -110,11 +110,14 @@ function result<T>(
  */
 const lookMs = 1_000;
 
-const hasNames = process.platform === "linux" && fs.existsSync("/proc/self/fd");
-
-/** Reads the path that the kernel knows of an open file. `undefined`: it does not say. */
+/** Reads the path that the kernel knows of an open file. `undefined`: it does not say, as on all but Linux. */
 function kernelName(descriptor: number): string | undefined {
-  return hasNames ? fs.readlinkSync(`/proc/self/fd/${descriptor}`) : undefined;
+  if (process.platform !== "linux") return undefined;
+  try {
+    return fs.readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return undefined;
+  }
 }
 
 class RealFile implements DiskFile {
