@@ -1,6 +1,6 @@
 // The reaction that a message has: one at most, over restarts, kills, two clicks at once, and in a bucket alone.
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -162,3 +162,29 @@ test("reactions of a named annotator, of the model and to no named message are n
   const { packages } = await c.now().get("/api/feedback");
   for (const { status } of packages) assert.equal(status.retracted, null);
 });
+
+for (const loss of ["forgotten", "erased"] as const) {
+  test(`a reaction that is read while its words are ${loss} keeps none of them`, async (t) => {
+    const { home, now } = await world(t, { consent: { messages: true, wording: consentWording } });
+    const { moments, throughline, post } = now();
+    const { chats } = throughline;
+    const [asked, answered] = (await chats.messages("local:me")).messages;
+    const reactionTo = moments.packages.reactionTo.bind(moments.packages);
+    moments.packages.reactionTo = async (...about) => {
+      moments.packages.reactionTo = reactionTo;
+      const found = await reactionTo(...about);
+      if (loss === "forgotten") await chats.forget("local:me");
+      else await chats.erase("local:me", asked?.id ?? "");
+      return found;
+    };
+    const body = { sentiment: "positive", what: "it", chat_id: "local:me" };
+    const { status } = await post("/api/feedback", { ...body, target_message_id: answered?.id });
+    assert.equal(status, loss === "forgotten" ? 404 : 201);
+    const folder = join(home, "feedback");
+    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+      const path = join(folder, name);
+      if (statSync(path).isFile())
+        assert.doesNotMatch(readFileSync(path, "latin1"), /Tell me a joke/);
+    }
+  });
+}

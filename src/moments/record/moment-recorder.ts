@@ -61,6 +61,8 @@ export class MomentRecorder {
   readonly #captures = new Map<Moment, () => void>();
   #consent: Consent;
   #isEncoding = false;
+  /** How often words of a chat were removed: what was read of one before may hold them. */
+  removals = 0;
   #isClosed = false;
 
   /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
@@ -276,6 +278,7 @@ export class MomentRecorder {
 
   /** Removes words of a chat, or one message of it, from the buffers: moments that are recorded keep theirs. */
   removeWords(chatId: string, messageId?: string): void {
+    this.removals++;
     this.#buffers.messages.remove((message) => {
       return message.chatId === chatId && (messageId === undefined || message.id === messageId);
     });

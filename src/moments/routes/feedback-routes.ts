@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { notFound } from "../../core/chat/chat-log.ts";
 import { invalid, isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 import { until } from "../../core/timers.ts";
 import { foreignFile } from "../../server/guard.ts";
@@ -88,9 +89,12 @@ function addReactions(router: Router, moments: Moments): void {
       const { recorder } = moments;
       const key = context.req.header("idempotency-key");
       const { chat_id, target_message_id, post_roll_ms, ...input } = body;
-      if (chat_id !== undefined) await router.ports.throughline.chats.existing(chat_id);
-      const transcript = await transcriptOf(router, chat_id, target_message_id);
-      const supersedes = await moments.packages.reactionTo(chat_id, target_message_id);
+      const { transcript, supersedes } = await readJudged(
+        router,
+        moments,
+        chat_id,
+        target_message_id,
+      );
       const recorded = recorder.record({
         ...input,
         transcript,
@@ -123,6 +127,35 @@ function addReactionsOfChat(router: Router, { packages }: Moments): void {
     },
     async ({ params }) => json({ reactions: await packages.reactions(params.id) }),
   );
+}
+
+/** Removals during which a reaction is read again; each takes as long as reading. */
+const mostReads = 10;
+
+/**
+ * Reads what a reaction is about. What is recorded at once holds no word that is forgotten or erased: a removal that
+ * begins later finds the moment.
+ */
+async function readJudged(
+  router: Router,
+  { recorder, packages }: Moments,
+  chatId: string | undefined,
+  messageId: string | undefined,
+) {
+  const { chats } = router.ports.throughline;
+  for (let reads = 1; reads <= mostReads; reads++) {
+    const { removals } = recorder;
+    if (chatId !== undefined) {
+      await chats.existing(chatId);
+      if (chats.unheard.has(chatId)) throw notFound(chatId); // its log goes last
+    }
+    const transcript = await transcriptOf(router, chatId, messageId);
+    const supersedes = await packages.reactionTo(chatId, messageId);
+    if (removals === recorder.removals) return { transcript, supersedes };
+  }
+  throw new ThroughlineError("words are being removed: try again", {
+    code: "THROUGHLINE_CONFLICT",
+  });
 }
 
 /** For a target that is older than the buffers; they know themselves whether they have it. */

@@ -296,6 +296,7 @@ export class Outbox implements Sender {
     const { upload, uploaded, retracted } = status;
     if (upload === undefined) return false;
     const { packages, target } = this.#ports;
+    if ((await packages.tombstone(name)) !== undefined) return false; // its deletion is to be finished
     const { prefix } = upload;
     const isNew = uploaded.length === 0;
     const isHere = await packages.has(name);

@@ -6,6 +6,7 @@ import { momentOf } from "../../../test/support/package-workload.ts";
 import { samplePackage } from "../../../test/support/s3/sample-package.ts";
 import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
+import { systemError } from "../../../test/support/system-error.ts";
 
 const mark = { by: "ori", reason: "a mistake" };
 
@@ -161,4 +162,34 @@ test("a retraction that comes while a deletion fails goes up, whenever it comes"
   const marks = samples.map((sample) => `${prefixOf(sample)}retracted.json`);
   const lost = marks.filter((key) => !world.server.objects().has(key));
   assert.deepEqual([lost, world.uploader.statistics().dead], [[], 0]);
+});
+
+test("a package whose deletion failed half way is not uploaded afterwards, and its deletion is finished", async () => {
+  const inner = new SimulatedDisk();
+  await inner.mkdir("/home");
+  let isBroken = false;
+  const rename: SimulatedDisk["rename"] = async (from, to) => {
+    if (isBroken && to.endsWith(".deleting"))
+      throw systemError("EIO", { name: "rename", path: from });
+    return inner.rename(from, to);
+  };
+  const disk = new Proxy(inner, {
+    get(of, name) {
+      const own = Reflect.get(of, name);
+      return name === "rename" ? rename : typeof own === "function" ? own.bind(of) : own;
+    },
+  });
+  await using world = await UploadWorld.started({ disk });
+  const sample = samplePackage();
+  world.server.fail({ times: 3, does: { kind: "reset" } });
+  await world.save(sample);
+  isBroken = true;
+  const { failed } = await world.packages.delete({ name: sample.name });
+  assert.deepEqual(failed, [{ name: sample.name, error: "EIO" }]);
+  await world.time.pass(3_600_000);
+  assert.equal(world.server.objects().size, 0);
+  isBroken = false;
+  await world.packages.delete({ name: sample.name });
+  assert.ok(await world.untilNothingPends());
+  assert.deepEqual(await world.left(), []);
 });
