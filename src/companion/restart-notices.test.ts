@@ -237,3 +237,86 @@ test("the day is named in the chat's own zone, where it has one", async () => {
   await run.throughline.chats.setMetadata("a", { user_timezone: "Pacific/Auckland" });
   assert.match((await deliver(run, "a"))?.text ?? "", /it is Monday, night\./);
 });
+
+/** Two chats of a client, after a kill, of which one cannot be read: its file is something else now. */
+async function halfUnread() {
+  const machine = new Machine();
+  const first = await machine.run();
+  await first.companion.clients.begin("nova");
+  for (const chatId of ["good", "bad"]) {
+    await say(first, chatId, ["Hi", `of the ${chatId} chat`]);
+    await first.companion.clients.appended("nova", chatId);
+  }
+  machine.clock.pass(5_000);
+  const run = await machine.run();
+  await run.companion.clients.begin("nova");
+  const { chats } = run.throughline;
+  const state = chats.state.bind(chats);
+  chats.state = async (chatId, limit) => {
+    if (chatId === "bad") throw new Error("EISDIR");
+    return state(chatId, limit);
+  };
+  return { ...run, chats, machine };
+}
+
+test("a chat that cannot be read takes the restart from no other one, and is passed over", async (t) => {
+  const { throughline, companion, chats } = await halfUnread();
+  t.after(() => throughline.close());
+  const { clients, notices } = companion;
+  const { status, text } = await clients.restartText("nova");
+  assert.equal(status, "pending");
+  assert.match(text, /of the good chat/);
+  assert.deepEqual(
+    (await notices.look(["bad", "good"])).map(({ chatId }) => chatId),
+    ["good"],
+  );
+  await clients.delivered("nova");
+  assert.equal((await clients.restartText("nova")).status, "delivered");
+  assert.equal((await chats.existing("good")).head.told_session, 2);
+});
+
+test("where no chat can be read, or not the log of runs, a restart is not taken for told", async (t) => {
+  const { throughline, companion, machine } = await halfUnread();
+  t.after(() => throughline.close());
+  const { clients } = companion;
+  machine.storage.fails = { chats: true };
+  const chats = throughline.chats.state;
+  throughline.chats.state = async () => Promise.reject(new Error("EIO"));
+  const refused = { code: "THROUGHLINE_UNAVAILABLE" };
+  await assert.rejects(clients.restartText("nova"), refused);
+  throughline.chats.state = chats;
+  machine.storage.fails = {};
+  assert.match((await clients.restartText("nova")).text, /of the good chat/);
+  await clients.delivered();
+  const logs = machine.storage.logs.bind(machine.storage);
+  const later = await machine.run();
+  t.after(() => later.throughline.close());
+  machine.storage.logs = (collection, projection) => {
+    const inner = logs(collection, projection);
+    return collection === "" ? { ...inner, tail: () => Promise.reject(new Error("EIO")) } : inner;
+  };
+  await assert.rejects(later.companion.clients.restartText(), { message: "EIO" });
+  machine.storage.logs = logs;
+  assert.equal((await later.companion.clients.restartText()).status, "pending");
+});
+
+test("words that are erased while a notice is passed on are not shown in it", async (t) => {
+  const machine = new Machine();
+  const first = await machine.run();
+  await first.companion.clients.begin("nova");
+  await say(first, "c", ["Hi", "my secret"]);
+  await first.companion.clients.appended("nova", "c");
+  machine.clock.pass(5_000);
+  const { throughline, companion } = await machine.run();
+  t.after(() => throughline.close());
+  await companion.clients.begin("nova");
+  const { chats } = throughline;
+  const change = chats.changeExisting.bind(chats);
+  chats.changeExisting = async (chatId, decide) => {
+    chats.changeExisting = change;
+    await chats.erase("c", "my-secret");
+    return change(chatId, decide);
+  };
+  await companion.clients.delivered("nova");
+  assert.deepEqual(await companion.notices.look([]), []);
+});

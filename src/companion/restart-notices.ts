@@ -2,7 +2,7 @@ import { chatZone } from "../core/chat/chat-metadata.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";
-import { errorName } from "../core/errors.ts";
+import { errorName, ThroughlineError } from "../core/errors.ts";
 import { Lru } from "../core/lru.ts";
 import { readClock } from "./clock-reading.ts";
 import { gapBetween } from "./gap.ts";
@@ -53,6 +53,8 @@ export class RestartNotices {
   readonly #begun = new Set<string>();
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
   readonly #born = new Set<string>();
+  /** Chats whose notice is being passed on, except where the chat removed words since. */
+  readonly #passing = new Set<string>();
   readonly #shown = new Lru<string, ShownNotice>(maxShown);
 
   constructor(kept: KeptLife) {
@@ -74,7 +76,7 @@ export class RestartNotices {
   ): Promise<RestartNotice | undefined> {
     if (this.#begun.has(chatId)) return undefined;
     this.#begun.add(chatId);
-    const restart = await this.#untold(acknowledged);
+    const restart = await this.#untold(acknowledged).catch((error) => this.#leaveOut(error));
     if (restart === undefined) {
       this.#begun.delete(chatId);
       return undefined;
@@ -99,19 +101,24 @@ export class RestartNotices {
     const { report } = life.shared;
     const last = toldAll === undefined ? undefined : Math.max(toldAll, told ?? 0);
     if (last === undefined || last >= report.totalRuns) return untold([report], last);
-    try {
-      const all = await restartsIn(ports.storage.logs("", runsProjection));
-      return untold([...all.filter((each) => each.totalRuns < report.totalRuns), report], last);
-    } catch (error) {
-      ports.logger.warn({ error: errorName(error) }, "a restart notice was left out");
-      return undefined;
-    }
+    const all = await restartsIn(ports.storage.logs("", runsProjection));
+    return untold([...all.filter((each) => each.totalRuns < report.totalRuns), report], last);
+  }
+
+  /** What cannot be read now is told later, and nothing fails because of it. */
+  #leaveOut(error: unknown): undefined {
+    const says = "a restart notice was left out";
+    this.#kept.ports.logger.warn({ error: errorName(error) }, says);
   }
 
   async #pending(chatId: string): Promise<RestartNotice | undefined> {
-    const { head } = await this.#kept.ports.chats.state(chatId);
-    const restart = await this.#untold(head?.told_session);
-    return restart && this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER);
+    try {
+      const { head } = await this.#kept.ports.chats.state(chatId);
+      const restart = await this.#untold(head?.told_session);
+      return restart && (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER));
+    } catch (error) {
+      return this.#leaveOut(error);
+    }
   }
 
   /** The answer is stored: the chat acknowledged the notice. */
@@ -124,6 +131,7 @@ export class RestartNotices {
   /** The application told a model of its own what these chats were to be told. */
   async passedOn(chatIds: readonly string[]): Promise<void> {
     for (const chatId of chatIds) {
+      this.#passing.add(chatId);
       const notice = await this.#pending(chatId);
       if (notice?.run === undefined) continue;
       const told = { told_session: notice.run };
@@ -131,24 +139,31 @@ export class RestartNotices {
         transaction.control("metadata", told);
         transaction.set(told);
       });
-      this.#acknowledge(chatId, notice);
+      if (this.#passing.delete(chatId)) this.#acknowledge(chatId, notice);
     }
   }
 
-  /** What the text of this run itself has to tell; `undefined`: a model of somebody's own was told. */
+  /** What the text of this run itself has to tell; `undefined`: a model of somebody's own was told. Rejects if that cannot be read. */
   pendingOfRun(): Promise<JudgedRestart | undefined> {
     return this.#untold(undefined);
   }
 
-  /** One text of a restart, for a model that goes on in all of these chats. */
+  /**
+   * One text of a restart, for a model that goes on in all of these chats.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: none of the chats can be read now.
+   */
   async textOf(
     restart: JudgedRestart,
     chatIds: readonly string[],
     upMs: number,
   ): Promise<Pick<RestartNotice, "kind" | "text">> {
     const facts = await this.#facts(chatIds, restart, Number.MAX_SAFE_INTEGER, upMs);
-    if (facts === undefined) return { kind: "fresh_start", text: "" };
-    return { kind: facts.kind, text: noticeText(facts, this.#kept.ports.newId) };
+    if (facts !== undefined)
+      return { kind: facts.kind, text: noticeText(facts, this.#kept.ports.newId) };
+    throw new ThroughlineError("what the restart is told of cannot be read now: try again", {
+      code: "THROUGHLINE_UNAVAILABLE",
+    });
   }
 
   #acknowledge(chatId: string, { kind, text }: RestartNotice): void {
@@ -171,6 +186,7 @@ export class RestartNotices {
   }
 
   forget(chatId: string): void {
+    this.#passing.delete(chatId);
     this.#begun.delete(chatId);
     this.#born.delete(chatId);
     this.#shown.delete(chatId);
@@ -201,7 +217,7 @@ export class RestartNotices {
     return { kind: facts.kind, text, run: restart.totalRuns };
   }
 
-  /** What the notice says. `undefined`: a chat cannot be read. It gets no notice yet, and no turn fails because of it. */
+  /** What the notice says, without chats that cannot be read. `undefined`: that is all of them. */
   async #facts(
     chatIds: readonly string[],
     restart: JudgedRestart,
@@ -214,18 +230,23 @@ export class RestartNotices {
     const { clean, totalRuns } = restart;
     let { timeZone } = options;
     const all: StoredMessage[] = [];
-    try {
-      for (const chatId of chatIds) {
+    let unread = 0;
+    for (const chatId of chatIds) {
+      try {
         const { head } = await chats.state(chatId);
         if (head === undefined) continue;
-        timeZone = chatZone(head) ?? timeZone;
         const { messages } = await chats.messages(chatId, { limit: recordsRead, before });
+        timeZone = chatZone(head) ?? timeZone;
         all.push(...messages.filter(isSaid).slice(-messagesQuoted));
+      } catch (error) {
+        unread++;
+        logger.warn(
+          { chat: chatId, error: errorName(error) },
+          "a restart notice is without a chat",
+        );
       }
-    } catch (error) {
-      logger.warn({ chats: chatIds, error: errorName(error) }, "a restart notice was left out");
-      return undefined;
     }
+    if (unread > 0 && unread === chatIds.length) return undefined;
     if (chatIds.length > 1) all.sort((a, b) => a.timestamp.localeCompare(b.timestamp));
     const said = all.slice(-messagesQuoted);
     const { person } = this.#kept.life;

@@ -140,3 +140,26 @@ test("whatever happens, every text comes once, in order, to a stream that rememb
     assert.equal(stream.takenIds.length, said.length);
   }
 });
+
+test("a text that the model acknowledged is not said again while that cannot be noted, and one behind it is said once", async (t) => {
+  const { machine, stream, say, timers, kept } = await start(t, "speaking");
+  await say("dinner is ready");
+  machine.storage.fails = { documents: true };
+  stream.become("idle");
+  const pass = async () => {
+    for (let i = 0; i < 5; i++) {
+      await settled();
+      if (stream.openCalls > 0) stream.acknowledge();
+      await settled();
+      await timers.pass(3_000);
+    }
+  };
+  await pass();
+  assert.deepEqual(kept(), ["dinner is ready"]);
+  machine.storage.fails = {};
+  await say("it gets cold");
+  await pass();
+  assert.deepEqual(kept(), []);
+  const said = stream.calls.map(({ text }) => text.replace(/^\[.* ago\] /, ""));
+  assert.deepEqual(said, ["dinner is ready", "it gets cold"]);
+});

@@ -87,6 +87,8 @@ export class Injector {
   readonly #ends: readonly (() => void)[];
   #attempt: Attempt | undefined;
   #isClosed = false;
+  /** The last text that the model acknowledged, until that is noted. */
+  #heard: string | undefined;
 
   constructor(kept: KeptLife, client: string, stream: InjectionStream) {
     this.#kept = kept;
@@ -115,17 +117,18 @@ export class Injector {
     } else this.#throttle.look();
   }
 
-  /** What is to be heard, the oldest first. */
-  get #items(): readonly Inject[] {
+  /** What is kept for the client, the oldest first. */
+  get #injects(): readonly Inject[] {
     return this.#kept.life.clients.find(({ client }) => client === this.#client)?.injects ?? [];
   }
 
   #send(): boolean {
     const stream = this.#stream;
     const { clock, timers, logger } = this.#kept.ports;
-    const items = this.#items;
+    const injects = this.#injects;
     const isFree = !this.#isClosed && this.#attempt === undefined && stream.state === "idle";
-    if (!isFree || items.length === 0) return false;
+    if (!isFree || injects.length === 0) return false;
+    const items = injects.slice(this.#placeOf(this.#heard) + 1);
     const stopTimeout = timers.after(acknowledgeTimeoutMs, () => this.#end(attempt));
     const attempt = { voiceStream: stream.voiceStream, stopTimeout };
     this.#attempt = attempt;
@@ -133,9 +136,10 @@ export class Injector {
     const text = injectionText(items, clock.now());
     void (async () => {
       try {
-        await stream.inject(text, ids);
+        if (items.length > 0) await stream.inject(text, ids);
         // Counts also when it comes late, for a call that was given up.
-        const last = this.#items.find(({ id }) => id === ids.at(-1));
+        if (this.#placeOf(ids.at(-1)) > this.#placeOf(this.#heard)) this.#heard = ids.at(-1);
+        const { [this.#placeOf(this.#heard)]: last } = this.#injects;
         const step = { kind: "client", client: this.#client, does: "heard" } as const;
         if (last !== undefined) await this.#kept.save({ ...step, text: last.id });
       } catch (error) {
@@ -144,6 +148,11 @@ export class Injector {
       this.#end(attempt);
     })();
     return true;
+  }
+
+  /** Where a text is in what is kept; -1: it is not. */
+  #placeOf(textId: string | undefined): number {
+    return this.#injects.findIndex(({ id }) => id === textId);
   }
 
   #end(attempt: Attempt): void {
