@@ -152,9 +152,10 @@ class ChatImport {
   /** Whether the source once ended in a record that is none now: those after it would be counted one too low. */
   async #hasLostEnd(bytes: number): Promise<boolean> {
     for await (const entry of this.#entries()) {
-      if (entry.kind !== "unreadable" || entry.offset >= bytes) continue;
-      const was = entry.bytes.subarray(0, bytes - entry.offset);
-      if (was.length < entry.bytes.length && "object" in (readLine(was) ?? {})) return true;
+      if (entry.kind !== "unreadable" || entry.line.offset >= bytes) continue;
+      const { line } = entry;
+      const was = line.bytes.subarray(0, bytes - line.offset);
+      if (was.length < line.bytes.length && "object" in (readLine(was) ?? {})) return true;
     }
     return false;
   }
