@@ -4,6 +4,7 @@ import { isThroughlineError } from "../../core/errors.ts";
 import { Lru } from "../../core/lru.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { sha256 } from "../../core/sha256.ts";
+import { appendGroups } from "../../core/storage/batch.ts";
 import { langGraphLogs } from "../../core/storage/framework-logs.ts";
 import { partIds } from "../../core/storage/kept-value.ts";
 import {
@@ -46,8 +47,6 @@ interface Addition {
   readonly head: ThreadHead;
 }
 
-/** How much one append takes, in characters of JSON and in records; a record has at most 1 MiB. */
-const maxAppend = { units: 1024 * 1024, records: 500 } as const;
 /** Threads of which it is remembered which blocks they have, and how many blocks of each. */
 const remembered = { threads: 256, blocks: 20_000 } as const;
 
@@ -113,45 +112,39 @@ export class ThreadLogs {
     blocks: MadeBlocks,
     decide: (state: ThreadState) => Promise<Addition | undefined>,
   ): Promise<void> {
-    // What is remembered may be cleared between two appends. This list makes each one store something new.
-    const stored = new Set<string>();
-    await this.#mutex.run(threadId, async () => {
-      const isOvertaken = async (error: unknown, tries: number) => {
-        const isBehind =
-          isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
-          isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
-        if (isBehind) await this.#pause(tries);
-        return isBehind;
-      };
-      await update(() => this.#add(threadId, blocks, decide, stored), isOvertaken);
-    });
-  }
-
-  async #add(
-    threadId: string,
-    blocks: MadeBlocks,
-    decide: (state: ThreadState) => Promise<Addition | undefined>,
-    stored: Set<string>,
-  ): Promise<void> {
+    const isOvertaken = async (error: unknown, tries: number) => {
+      const isBehind =
+        isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
+        isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
+      if (isBehind) await this.#pause(tries);
+      return isBehind;
+    };
     const { newId, clock } = this.#ports;
-    const state = (await this.state(threadId)) ?? { seq: 0, head: { born: newId(), latest: [] } };
-    const addition = await decide(state);
-    if (addition === undefined) return;
-    const { born } = state.head;
-    const isStored = (id: string) => this.isKnown(state.head, id) || stored.has(`${born} ${id}`);
-    const missing = Array.from(blocks).filter(([id]) => !isStored(id));
-    const before = missing.flatMap(([, made]) => made).filter(({ id }) => !isStored(id));
-    const all = [...before, ...addition.records];
-    const isOne = before.length === 0 || firstAppend(all).length === all.length;
-    const first = isOne ? all : firstAppend(before);
-    const head = isOne ? addition.head : state.head;
-    const updatedAt = isoTime(clock.now());
-    const options = { expectedSeq: state.seq, head: { ...head, updated_at: updatedAt } };
-    await this.logs.append(threadId, first, options);
-    this.remember(state.head, isOne ? blocks.keys() : first.map(({ id }) => id));
-    for (const { id } of first) stored.add(`${born} ${id}`);
-    // What is left is decided on where the log ends now.
-    if (!isOne) await this.#add(threadId, blocks, decide, stored);
+    const append = async () => {
+      const state = (await this.state(threadId)) ?? { seq: 0, head: { born: newId(), latest: [] } };
+      const addition = await decide(state);
+      if (addition === undefined) return;
+      const isNew = ({ id }: { readonly id: string }) => !this.isKnown(state.head, id);
+      const missing = Array.from(blocks).flatMap(([id, made]) => (isNew({ id }) ? made : []));
+      const before = missing.filter(isNew);
+      const all = [...before, ...addition.records];
+      const isOne = before.length === 0 || appendGroups(all, itself).length === 1;
+      const stamped = (head: ThreadHead) => ({ ...head, updated_at: isoTime(clock.now()) });
+      let { seq } = state;
+      for (const group of isOne ? [] : appendGroups(before, itself)) {
+        const options = { expectedSeq: seq, head: stamped(state.head) };
+        // What is stored already may be forgotten: such a group stays where it is.
+        seq = Math.max(seq, await this.logs.append(threadId, group, options));
+        this.remember(
+          state.head,
+          group.map(({ id }) => id),
+        );
+      }
+      const options = { expectedSeq: seq, head: stamped(addition.head) };
+      await this.logs.append(threadId, isOne ? all : addition.records, options);
+      this.remember(state.head, blocks.keys());
+    };
+    await this.#mutex.run(threadId, () => update(append, isOvertaken));
   }
 
   /** Up to 2 ms longer each time, by chance: so the slowest one succeeds too. */
@@ -164,12 +157,4 @@ export class ThreadLogs {
   }
 }
 
-/** As many of these records as go into one append, at least one. */
-function firstAppend(records: readonly LogRecord[]): readonly LogRecord[] {
-  let units = 0;
-  const end = records.findIndex((record, index) => {
-    units += JSON.stringify(record).length;
-    return index > 0 && (units > maxAppend.units || index >= maxAppend.records);
-  });
-  return end < 0 ? records : records.slice(0, end);
-}
+const itself = (record: LogRecord) => record;
