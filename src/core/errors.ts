@@ -39,12 +39,26 @@ export class ThroughlineError extends Error {
   }
 }
 
-/** Tells by the code, never by `instanceof`: two installed copies of the package still agree. */
-export function isThroughlineError(error: unknown, code?: ErrorCode): error is ThroughlineError {
+/**
+ * Tells by the code, never by `instanceof`: two installed copies of the package still agree.
+ *
+ * @param codes any of these. @default all
+ */
+export function isThroughlineError(
+  error: unknown,
+  ...codes: readonly ErrorCode[]
+): error is ThroughlineError {
   if (typeof error !== "object" || error === null || !("code" in error)) return false;
   const found = error.code;
   if (typeof found !== "string" || !Object.hasOwn(errorCodes, found)) return false;
-  return code === undefined || found === code;
+  return codes.length === 0 || codes.some((code) => code === found);
+}
+
+/** For `catch`: passes over an error with one of these codes, and throws any other again. */
+export function unless(...codes: readonly ErrorCode[]): (error: unknown) => undefined {
+  return (error) => {
+    if (!isThroughlineError(error, ...codes)) throw error;
+  };
 }
 
 /** Short for the error that bad input gets: `THROUGHLINE_INVALID`, nothing was stored. */

@@ -159,8 +159,7 @@ export class ThroughlineSessionStore {
   /** Another process may write the transcript too: then what is new is found out again. */
   async #store({ key, logKey, head: atFirst }: Place, entries: readonly KeptEntry[]) {
     const isBehind = (error: unknown) =>
-      isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
-      isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
+      isThroughlineError(error, "THROUGHLINE_CONFLICT", "THROUGHLINE_ID_CONFLICT");
     const ids = entries.flatMap(({ record, parts }) => [record, ...parts]).map(({ id }) => id);
     await update(async () => {
       const tail = await this.#logs.tail(logKey, 0);

@@ -113,9 +113,8 @@ export class ThreadLogs {
     decide: (state: ThreadState) => Promise<Addition | undefined>,
   ): Promise<void> {
     const isOvertaken = async (error: unknown, tries: number) => {
-      const isBehind =
-        isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
-        isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
+      const codes = ["THROUGHLINE_CONFLICT", "THROUGHLINE_ID_CONFLICT"] as const;
+      const isBehind = isThroughlineError(error, ...codes);
       if (isBehind) await this.#pause(tries);
       return isBehind;
     };

@@ -1,7 +1,7 @@
 import { checkChatId } from "../../core/chat/chat-log.ts";
 import { isControl } from "../../core/chat/message.ts";
 import type { Transaction } from "../../core/chat/transaction.ts";
-import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { ThroughlineError, unless } from "../../core/errors.ts";
 import { aThroughline, checkArgument } from "../../core/options.ts";
 import { sha256 } from "../../core/sha256.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -87,12 +87,8 @@ export class ThroughlineSession {
    */
   async clearSession(): Promise<void> {
     await this.#turn.end();
-    try {
-      await this.#throughline.chats.clear(this.#chatId);
-    } catch (error) {
-      // What was never begun has nothing to clear.
-      if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
-    }
+    // What was never begun has nothing to clear.
+    await this.#throughline.chats.clear(this.#chatId).catch(unless("THROUGHLINE_NOT_FOUND"));
   }
 
   /** Puts items in the place of all that models get, in one append. People keep the transcript. */

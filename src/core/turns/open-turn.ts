@@ -200,7 +200,7 @@ export class OpenTurn implements AsyncDisposable {
       await storing;
     } catch (error) {
       this.#closing = undefined;
-      const isOver = lost.some((code) => isThroughlineError(error, code));
+      const isOver = isThroughlineError(error, ...lost);
       if (isOver || this.#isOverdue || this.#prompt.turn.isFenced) this.#abandon(error);
       throw error;
     }
