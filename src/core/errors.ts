@@ -51,7 +51,7 @@ export function isThroughlineError(
   if (typeof error !== "object" || error === null || !("code" in error)) return false;
   const found = error.code;
   if (typeof found !== "string" || !Object.hasOwn(errorCodes, found)) return false;
-  return codes.length === 0 || codes.some((code) => code === found);
+  return codes[0] === undefined || codes.some((code) => code === found);
 }
 
 /** For `catch`: passes over an error with one of these codes, and throws any other again. */
@@ -64,6 +64,16 @@ export function unless(...codes: readonly ErrorCode[]): (error: unknown) => unde
 /** Short for the error that bad input gets: `THROUGHLINE_INVALID`, nothing was stored. */
 export function invalid(message: string, cause?: unknown): ThroughlineError {
   return new ThroughlineError(message, { code: "THROUGHLINE_INVALID", cause });
+}
+
+/** Short for the error that the second of two writers gets: `THROUGHLINE_CONFLICT`. */
+export function conflict(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
+}
+
+/** Short for the error that damaged bytes get: `THROUGHLINE_CORRUPT`. */
+export function corrupt(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CORRUPT" });
 }
 
 /** What a log may say of any error: its code or its name. A message may hold what a person said. */

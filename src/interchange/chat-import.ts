@@ -1,7 +1,7 @@
 import { attachedIn } from "../core/chat/attachments.ts";
 import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
-import { invalid, ThroughlineError } from "../core/errors.ts";
+import { conflict, corrupt, invalid } from "../core/errors.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { storeAttachments } from "./attachment-parts.ts";
 import { type Imported, importedField, readImported, writeChat } from "./chat-writer.ts";
@@ -102,7 +102,9 @@ class ChatImport {
       return;
     }
     if (has !== undefined && !isKnown && !(await this.#isGrown(chatId, has))) {
-      throw writtenTo(chatId);
+      const name = JSON.stringify(chatId);
+      const wayOut = "import it into a new chat with --into NEW";
+      throw conflict(`the chat ${name} is here, and not only of this source: ${wayOut}`);
     }
     if (isKnown || dryRun)
       for await (const _ of this.#fill(has)); // counts
@@ -265,15 +267,3 @@ const ofNoSource: Imported = { digest: "", bytes: 0, records: 0, seq: -1 };
 
 /** A log has at least one record: this one is in a chat that was imported without any. */
 const placeholder = { id: "import:empty", _type: "metadata", kind: "metadata", metadata: {} };
-
-function corrupt(reason: string): ThroughlineError {
-  return new ThroughlineError(reason, { code: "THROUGHLINE_CORRUPT" });
-}
-
-function writtenTo(chatId: string): ThroughlineError {
-  const name = JSON.stringify(chatId);
-  return new ThroughlineError(
-    `the chat ${name} is here, and not only of this source: import it into a new chat with --into NEW`,
-    { code: "THROUGHLINE_CONFLICT" },
-  );
-}

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { attachedIn } from "../core/chat/attachments.ts";
 import { instantOf } from "../core/chat/stamp.ts";
-import { invalid, ThroughlineError } from "../core/errors.ts";
+import { conflict, invalid } from "../core/errors.ts";
 import { isJsonObject, tooLarge, withNullForNaN } from "../core/json.ts";
 import { AttachmentParts } from "./attachment-parts.ts";
 import { type Form, HeadLines } from "./head-lines.ts";
@@ -107,9 +107,7 @@ export async function* sameBytes({
     if (left === 0) break;
   }
   if (left === 0 && hash.digest("hex") === digest) return;
-  throw new ThroughlineError(`${source.name} changed while it was read`, {
-    code: "THROUGHLINE_CONFLICT",
-  });
+  throw conflict(`${source.name} changed while it was read`);
 }
 
 /** Passes bytes on, and then says how many they were and what their digest is. */

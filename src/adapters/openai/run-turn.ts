@@ -1,7 +1,7 @@
 // The turn of the run that a session is used in: opened before its first model call, closed with what the run adds.
 import { notFound } from "../../core/chat/chat-log.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
-import { isThroughlineError, ThroughlineError, unless } from "../../core/errors.ts";
+import { conflict, isThroughlineError, unless } from "../../core/errors.ts";
 import { unknownUsage } from "../../core/models/prices.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -161,7 +161,8 @@ export class RunTurn {
       const { id, content, exact, attachments } = input;
       const words = { id, content, exact, attachments };
       const opened = await (await turns).open(this.#chatId, words, target);
-      if (opened.state !== "open") throw isAnswered();
+      // Another program took up the very message.
+      if (opened.state !== "open") throw conflict("this chat is being answered");
       const { turn } = opened;
       this.#turn = turn;
       open.set(this.#chatId, turn);
@@ -248,9 +249,4 @@ export class RunTurn {
 /** Whether a model or a tool made it. */
 function isOutput({ type = "message", role }: Item): boolean {
   return type !== "message" || role === "assistant";
-}
-
-/** Another program took up the very message. */
-function isAnswered(): ThroughlineError {
-  return new ThroughlineError("this chat is being answered", { code: "THROUGHLINE_CONFLICT" });
 }
