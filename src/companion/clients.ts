@@ -1,4 +1,4 @@
-import { invalid, ThroughlineError } from "../core/errors.ts";
+import { conflict, invalid, ThroughlineError } from "../core/errors.ts";
 import { type ClientRun, type ClientStep, clientLimits } from "./client-runs.ts";
 import { readClock } from "./clock-reading.ts";
 import { type InjectionStream, Injector } from "./conversation/injector.ts";
@@ -173,8 +173,4 @@ export class Clients {
     const { chats } = await this.#kept.ports.chats.list({ limit });
     return chats.map(({ chat_id: chatId }) => chatId);
   }
-}
-
-function conflict(says: string): ThroughlineError {
-  return new ThroughlineError(says, { code: "THROUGHLINE_CONFLICT" });
 }

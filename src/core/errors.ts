@@ -39,17 +39,41 @@ export class ThroughlineError extends Error {
   }
 }
 
-/** Tells by the code, never by `instanceof`: two installed copies of the package still agree. */
-export function isThroughlineError(error: unknown, code?: ErrorCode): error is ThroughlineError {
+/**
+ * Tells by the code, never by `instanceof`: two installed copies of the package still agree.
+ *
+ * @param codes any of these. @default all
+ */
+export function isThroughlineError(
+  error: unknown,
+  ...codes: readonly ErrorCode[]
+): error is ThroughlineError {
   if (typeof error !== "object" || error === null || !("code" in error)) return false;
   const found = error.code;
   if (typeof found !== "string" || !Object.hasOwn(errorCodes, found)) return false;
-  return code === undefined || found === code;
+  return codes[0] === undefined || codes.some((code) => code === found);
+}
+
+/** For `catch`: passes over an error with one of these codes, and throws any other again. */
+export function unless(...codes: readonly ErrorCode[]): (error: unknown) => undefined {
+  return (error) => {
+    if (!isThroughlineError(error, ...codes)) throw error;
+  };
 }
 
 /** Short for the error that bad input gets: `THROUGHLINE_INVALID`, nothing was stored. */
 export function invalid(message: string, cause?: unknown): ThroughlineError {
   return new ThroughlineError(message, { code: "THROUGHLINE_INVALID", cause });
+}
+
+/** Short for the error that the second of two writers gets: `THROUGHLINE_CONFLICT`. */
+export function conflict(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
+}
+
+/** Short for the error that damaged bytes get: `THROUGHLINE_CORRUPT`. */
+export function corrupt(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CORRUPT" });
 }
 
 /** What a log may say of any error: its code or its name. A message may hold what a person said. */

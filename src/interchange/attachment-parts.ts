@@ -1,5 +1,5 @@
 import { attachmentKind } from "../core/chat/render-jsonl.ts";
-import { ThroughlineError } from "../core/errors.ts";
+import { corrupt, type ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { type FileStore, fileLimits, hashOf, isHash } from "../core/storage/file-store.ts";
 
@@ -76,8 +76,6 @@ export async function storeAttachments(
 }
 
 function damaged(sha256: string): ThroughlineError {
-  return new ThroughlineError(
-    `the attachment ${sha256} in it is damaged: nothing of this file was imported. Export the chat again`,
-    { code: "THROUGHLINE_CORRUPT" },
-  );
+  const says = "nothing of this file was imported. Export the chat again";
+  return corrupt(`the attachment ${sha256} in it is damaged: ${says}`);
 }

@@ -1,7 +1,7 @@
 import { attachedIn } from "../core/chat/attachments.ts";
 import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
-import { invalid, ThroughlineError } from "../core/errors.ts";
+import { conflict, corrupt, invalid } from "../core/errors.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { storeAttachments } from "./attachment-parts.ts";
 import { type Imported, importedField, readImported, writeChat } from "./chat-writer.ts";
@@ -102,7 +102,9 @@ class ChatImport {
       return;
     }
     if (has !== undefined && !isKnown && !(await this.#isGrown(chatId, has))) {
-      throw writtenTo(chatId);
+      const name = JSON.stringify(chatId);
+      const wayOut = "import it into a new chat with --into NEW";
+      throw conflict(`the chat ${name} is here, and not only of this source: ${wayOut}`);
     }
     if (isKnown || dryRun)
       for await (const _ of this.#fill(has)); // counts
@@ -152,9 +154,10 @@ class ChatImport {
   /** Whether the source once ended in a record that is none now: those after it would be counted one too low. */
   async #hasLostEnd(bytes: number): Promise<boolean> {
     for await (const entry of this.#entries()) {
-      if (entry.kind !== "unreadable" || entry.offset >= bytes) continue;
-      const was = entry.bytes.subarray(0, bytes - entry.offset);
-      if (was.length < entry.bytes.length && "object" in (readLine(was) ?? {})) return true;
+      if (entry.kind !== "unreadable" || entry.line.offset >= bytes) continue;
+      const { line } = entry;
+      const was = line.bytes.subarray(0, bytes - line.offset);
+      if (was.length < line.bytes.length && "object" in (readLine(was) ?? {})) return true;
     }
     return false;
   }
@@ -264,15 +267,3 @@ const ofNoSource: Imported = { digest: "", bytes: 0, records: 0, seq: -1 };
 
 /** A log has at least one record: this one is in a chat that was imported without any. */
 const placeholder = { id: "import:empty", _type: "metadata", kind: "metadata", metadata: {} };
-
-function corrupt(reason: string): ThroughlineError {
-  return new ThroughlineError(reason, { code: "THROUGHLINE_CORRUPT" });
-}
-
-function writtenTo(chatId: string): ThroughlineError {
-  const name = JSON.stringify(chatId);
-  return new ThroughlineError(
-    `the chat ${name} is here, and not only of this source: import it into a new chat with --into NEW`,
-    { code: "THROUGHLINE_CONFLICT" },
-  );
-}

@@ -1,7 +1,7 @@
 import { type ChatHead, readHead } from "../core/chat/chat-head.ts";
 import type { Chats } from "../core/chat/chats.ts";
 import { isMessage } from "../core/chat/message.ts";
-import { ThroughlineError } from "../core/errors.ts";
+import { conflict } from "../core/errors.ts";
 import { is, object, type Read, text, whole } from "../core/shape.ts";
 import type { StoredRecord } from "../core/storage/log-store.ts";
 import type { OwnRecord } from "./own-record.ts";
@@ -81,12 +81,7 @@ export async function writeChat(
     const before = isNew ? undefined : readHead(tail?.head ?? {});
     let seq = tail?.seq ?? 0;
     if (has !== undefined && seq !== has.seq) {
-      throw new ThroughlineError(
-        "something was written to the chat during the import: run it again",
-        {
-          code: "THROUGHLINE_CONFLICT",
-        },
-      );
+      throw conflict("something was written to the chat during the import: run it again");
     }
     let head = before ?? { ...readHead({}), unfinished: true as const };
     try {

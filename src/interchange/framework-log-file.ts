@@ -1,6 +1,6 @@
 // A log that another framework keeps, as a file of an export in the format `throughline`.
 import { jsonLine } from "../core/chat/render-jsonl.ts";
-import { invalid, ThroughlineError } from "../core/errors.ts";
+import { conflict, corrupt, invalid, type ThroughlineError } from "../core/errors.ts";
 import { checkJson, isJsonObject, type JsonObject } from "../core/json.ts";
 import { fitting, object, type Read, required, text, whole } from "../core/shape.ts";
 import { checkId, sameRecord } from "../core/storage/batch.ts";
@@ -77,10 +77,7 @@ async function* piecesOf(collection: string, logs: LogStore, key: string): Async
     yield jsonLine(record);
   }
   if (last !== seq) {
-    const name = `${collection}/${key}`;
-    throw new ThroughlineError(`${name}: record ${last + 1} cannot be read`, {
-      code: "THROUGHLINE_CORRUPT",
-    });
+    throw corrupt(`${collection}/${key}: record ${last + 1} cannot be read`);
   }
   yield title;
 }
@@ -206,19 +203,19 @@ async function* recordsIn(source: Source): AsyncGenerator<LogRecord> {
   let hasEnd = false;
   for await (const { number, bytes, part } of splitLines(source.bytes, maxLineBytes)) {
     const line = part === "whole" ? parsed(bytes) : undefined;
-    if (hasEnd || line === undefined) throw damaged(`line ${number} is not a record`);
+    if (hasEnd || line === undefined) throw corrupt(`line ${number} is not a record`);
     if (line["_type"] === "metadata" && line["kind"] === kind && !("seq" in line)) {
       hasEnd = number > 1;
-      if (hasEnd && line["records"] !== seq) throw damaged(`it has ${seq} records, and had more`);
+      if (hasEnd && line["records"] !== seq) throw corrupt(`it has ${seq} records, and had more`);
       continue;
     }
     const { seq: own, id, ...fields } = line;
     seq++;
-    if (own !== seq) throw damaged(`line ${number} is not record ${seq}`);
+    if (own !== seq) throw corrupt(`line ${number} is not record ${seq}`);
     checkId(id, `the id of record ${seq}`);
     yield { id, ...fields };
   }
-  if (!hasEnd) throw damaged("its end is missing");
+  if (!hasEnd) throw corrupt("its end is missing");
 }
 
 /** What follows the record of a number. */
@@ -227,13 +224,7 @@ async function* after(seq: number, records: AsyncIterable<LogRecord>): AsyncGene
   for await (const record of records) if (++at > seq) yield record;
 }
 
-function damaged(reason: string): ThroughlineError {
-  return new ThroughlineError(reason, { code: "THROUGHLINE_CORRUPT" });
-}
-
 function isOther(collection: string, key: string): ThroughlineError {
-  return new ThroughlineError(
-    `another log is here as ${JSON.stringify(key)} of ${collection}: forget that one first`,
-    { code: "THROUGHLINE_CONFLICT" },
-  );
+  const name = `${JSON.stringify(key)} of ${collection}`;
+  return conflict(`another log is here as ${name}: forget that one first`);
 }

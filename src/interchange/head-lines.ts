@@ -26,6 +26,11 @@ export type Form = "seed" | "own";
 /** The fields that the format gives a metadata line. */
 const seedNames = ["key", "created_at", "updated_at", "metadata", "last_consolidated"];
 
+/** What the lines say that the format has no place for. */
+function extraIn(fields: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !seedNames.includes(name)));
+}
+
 /** What is known of a chat once all of it was read. */
 export interface Counted {
   /** But for those that were taken back. */
@@ -51,18 +56,27 @@ export class HeadLines {
     this.#zone = zone;
   }
 
-  add(line: JsonObject): void {
-    const { _type, kind, ...fields } = line;
+  /** @returns false: what a chat would have no room for is left out. */
+  add(line: JsonObject): boolean {
+    const { _type, kind, ...given } = line;
     this.count++;
     const isOurs = kind !== undefined;
     const reserved: readonly string[] = reservedHeadNames;
-    const entries = Object.entries(fields).filter(([name, value]) => {
+    const entries = Object.entries(given).filter(([name, value]) => {
       if (seedNames.includes(name)) return value !== null || !Object.hasOwn(this.#fields, name);
       // In a foreign file a commit line of ours has no other fields than the format's.
       return this.#form === "seed" ? !isOurs : !reserved.includes(name);
     });
-    const last: JsonObject = Object.fromEntries(entries);
-    this.#fields = { ...this.#fields, ...last };
+    const fields: JsonObject = { ...this.#fields, ...Object.fromEntries(entries) };
+    const { metadata } = fields;
+    const isFree = this.#form === "own";
+    const isSmall = isFree || !isJsonObject(metadata) || isMetadataSize(metadata);
+    const areFew = isFree || isExtraSize(extraIn(fields));
+    const kept = entries.filter(([name]) => {
+      return name === "metadata" ? isSmall : areFew || seedNames.includes(name);
+    });
+    this.#fields = { ...this.#fields, ...Object.fromEntries(kept) };
+    return kept.length === entries.length;
   }
 
   /** The chat that the file names, if it does, and if that can be a chat. */
@@ -86,11 +100,12 @@ export class HeadLines {
   /** @throws ThroughlineError `THROUGHLINE_INVALID`: of a file of ours. */
   head(counted: Counted, notes: Notes): ChatHead {
     if (this.#form === "own") return ownHead(this.#fields, counted, notes);
-    const { key: _, created_at, updated_at, metadata, last_consolidated, ...rest } = this.#fields;
+    const { created_at, updated_at, metadata, last_consolidated } = this.#fields;
     if (metadata !== undefined && metadata !== null && !isJsonObject(metadata)) {
       notes.add("metadata is not an object: left empty");
     }
-    const foreign = Object.keys(rest).length > 0 ? { extra: rest } : {};
+    const extra = extraIn(this.#fields);
+    const foreign = Object.keys(extra).length > 0 ? { extra } : {};
     return {
       session: null,
       ...foreign,
@@ -199,28 +214,4 @@ function consolidated(value: Json | undefined, messages: number, notes: Notes): 
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0 && !Object.is(value, -0);
-}
-
-/**
- * The fields of a metadata line, without those that would leave a chat no room to go on.
- *
- * @param before what the lines before it said that the format has no place for.
- */
-export function withRoom(line: JsonObject, before: JsonObject): JsonObject {
-  const { metadata } = line;
-  const isSmall = !isJsonObject(metadata) || isMetadataSize(metadata);
-  const others = extraOf(line);
-  const areFew = isExtraSize({ ...before, ...others });
-  if (isSmall && areFew) return line;
-  const kept = Object.entries(line).filter(([name]) => {
-    return name === "metadata" ? isSmall : areFew || !Object.hasOwn(others, name);
-  });
-  return Object.fromEntries(kept);
-}
-
-/** What a metadata line says that the format has no place for. */
-export function extraOf({ _type, ...fields }: JsonObject): JsonObject {
-  // One that says it is a commit line of ours has no other fields than the format's.
-  const own = Object.hasOwn(fields, "kind") ? Object.keys(fields) : seedNames;
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !own.includes(name)));
 }

@@ -4,7 +4,7 @@ import { checkJson, type JsonObject } from "../core/json.ts";
 import { hashOf } from "../core/storage/file-store.ts";
 import { logLimits, type StoredRecord } from "../core/storage/log-store.ts";
 import { type AttachmentPart, attachmentPart } from "./attachment-parts.ts";
-import { extraOf, type Form, withRoom } from "./head-lines.ts";
+import type { Form } from "./head-lines.ts";
 import { refusalOf } from "./import.ts";
 import { type Line, readLine, splitLines } from "./lines.ts";
 import { seedRecord } from "./nanobot-message.ts";
@@ -12,18 +12,10 @@ import { isHeadLine, lostRecord, type OwnRecord, ownRecord } from "./own-record.
 
 /** One thing that stands in a file, in its order. */
 type Entry =
-  | { readonly kind: "head"; readonly fields: JsonObject }
+  | { readonly kind: "head"; readonly fields: JsonObject; readonly line: Line }
   | RecordEntry
   | { readonly kind: "attachment"; readonly part: AttachmentPart }
-  | {
-      readonly kind: "unreadable";
-      readonly line: number;
-      readonly offset: number;
-      readonly bytes: Uint8Array;
-      readonly reason: string;
-      /** More of a line that is too long to come whole. */
-      readonly continues: boolean;
-    };
+  | { readonly kind: "unreadable"; readonly line: Line; readonly reason: string };
 
 export interface RecordEntry {
   readonly kind: "message" | "foreign" | "control";
@@ -60,24 +52,16 @@ export async function* readEntries(
   options: ReadOptions,
 ): AsyncGenerator<Entry> {
   let last = 0;
-  let extra: JsonObject = {};
   for await (const line of splitLines(bytes, maxLineBytes)) {
     if (line.part !== "whole") {
-      const place = { line: line.number, offset: line.offset, bytes: line.bytes };
-      const reason = `the line is longer than ${maxLineBytes} bytes`;
-      yield { kind: "unreadable", ...place, reason, continues: line.part === "rest" };
+      yield unusable(line, `the line is longer than ${maxLineBytes} bytes`);
       continue;
     }
     const read = readLine(line.bytes);
     if (read === undefined) continue;
     if ("reason" in read) yield unusable(line, read.reason);
-    else if (isHeadLine(read.object)) {
-      const fields = options.form === "seed" ? withRoom(read.object, extra) : read.object;
-      const isWhole = fields === read.object;
-      if (!isWhole) yield unusable(line, "its metadata is larger than a chat takes");
-      extra = { ...extra, ...extraOf(fields) };
-      yield { kind: "head", fields };
-    } else if (options.form === "seed") yield seedEntry(read.object, line, read.notes, options);
+    else if (isHeadLine(read.object)) yield { kind: "head", fields: read.object, line };
+    else if (options.form === "seed") yield seedEntry(read.object, line, read.notes, options);
     else {
       const entry = ownEntry(read.object, line, last);
       while ("seq" in entry && ++last < entry.seq) {
@@ -150,8 +134,7 @@ function attached(entry: RecordEntry, object: JsonObject): RecordEntry | undefin
 }
 
 function unusable(line: Line, reason: string): Exclude<Entry, RecordEntry> {
-  const { number, offset, bytes } = line;
-  return { kind: "unreadable", line: number, offset, bytes, reason, continues: false };
+  return { kind: "unreadable", line, reason };
 }
 
 /** The same for the same line of the same chat, so that a repeated import adds nothing. */

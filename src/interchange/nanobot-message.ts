@@ -41,11 +41,11 @@ export function seedRecord(source: JsonObject, id: string, zone: string): SeedRe
     extra.put("role", source["role"]);
   }
   const stamp = stampOf(timestamp, zone, extra, notes);
-  const text = contentText(content);
-  if (text.isChanged) {
+  if (content === undefined || content === null) notes.push("a message without content");
+  else if (typeof content !== "string") {
     extra.put("content", content);
     notes.push("content that is not text became text");
-  } else if (typeof content !== "string") notes.push("a message without content");
+  }
   const fields = new Map<string, Json | undefined>();
   for (const [name, given] of Object.entries(rest)) {
     const value = name === "tool_calls" ? toolCalls(given) : given;
@@ -63,7 +63,13 @@ export function seedRecord(source: JsonObject, id: string, zone: string): SeedRe
     fields.set("attachments", attachments);
   }
   const kept = extra.fields();
-  const message = { id, role, content: text.text, ...stamp, ...Object.fromEntries(fields) };
+  const message = {
+    id,
+    role,
+    content: contentText(content),
+    ...stamp,
+    ...Object.fromEntries(fields),
+  };
   const record = kept === undefined ? message : { ...message, extra: kept };
   return { kind: "message", record, notes };
 }
@@ -137,22 +143,16 @@ class Extra {
   }
 }
 
-interface ContentText {
-  readonly text: string;
-  /** The text is not all that was there: the original is worth keeping beside it. */
-  readonly isChanged: boolean;
-}
-
 /**
  * The text of a message's content: as it is, of its parts, or as JSON. No content at all is no text:
  * an assistant message that only calls tools has none.
  */
-function contentText(content: Json | undefined): ContentText {
-  if (typeof content === "string") return { text: content, isChanged: false };
-  if (content === undefined || content === null) return { text: "", isChanged: false };
-  if (!Array.isArray(content)) return { text: JSON.stringify(content), isChanged: true };
+function contentText(content: Json | undefined): string {
+  if (typeof content === "string") return content;
+  if (content === undefined || content === null) return "";
+  if (!Array.isArray(content)) return JSON.stringify(content);
   const parts = (content as readonly Json[]).map(partText);
-  return { text: parts.filter((part) => part !== "").join("\n"), isChanged: true };
+  return parts.filter((part) => part !== "").join("\n");
 }
 
 /** What else a part may be, by its type: told by name only, as for files of our own. */

@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { attachedIn } from "../core/chat/attachments.ts";
 import { instantOf } from "../core/chat/stamp.ts";
-import { invalid, ThroughlineError } from "../core/errors.ts";
+import { conflict, invalid } from "../core/errors.ts";
 import { isJsonObject, tooLarge, withNullForNaN } from "../core/json.ts";
 import { AttachmentParts } from "./attachment-parts.ts";
 import { type Form, HeadLines } from "./head-lines.ts";
 import { maxListed, Notes, type SetAside, type Source } from "./import.ts";
+import type { Line } from "./lines.ts";
 import { chatIdOfName, readEntries } from "./nanobot-file.ts";
 
 /** What a first reading of a file finds: enough to know which chat it is, and how new. */
@@ -41,21 +42,25 @@ export async function scan(source: Source, form: Form, zone: string): Promise<Sc
   const setAside: (SetAside & { bytes: number })[] = [];
   const uncounted = new Set<string>();
   const parts = new AttachmentParts();
+  const leave = ({ number, offset, bytes: { length: bytes }, part }: Line, reason: string) => {
+    const last = setAside.at(-1);
+    if (part === "rest") {
+      if (last?.line === number) last.bytes += bytes;
+      return;
+    }
+    counts.unreadable++;
+    if (setAside.length === maxListed) return;
+    setAside.push({ source: source.name, line: number, offset, bytes, reason });
+  };
   let lastAt: number | undefined;
   let endsWithHead = false;
   const { chunks, size } = measured(source.bytes);
   for await (const entry of readEntries(chunks, { form, chatId: "", zone })) {
     endsWithHead = entry.kind === "head";
-    if (entry.kind === "head") head.add(entry.fields);
-    else if (entry.kind === "unreadable") {
-      const { line, offset, bytes, reason, continues } = entry;
-      const last = setAside.at(-1);
-      if (!continues) {
-        counts.unreadable++;
-        const piece = { source: source.name, line, offset, bytes: bytes.length, reason };
-        if (setAside.length < maxListed) setAside.push(piece);
-      } else if (last?.line === line) last.bytes += bytes.length;
-    } else if (entry.kind === "attachment") parts.add(entry.part);
+    if (entry.kind === "head") {
+      if (!head.add(entry.fields)) leave(entry.line, "its metadata is larger than a chat takes");
+    } else if (entry.kind === "unreadable") leave(entry.line, entry.reason);
+    else if (entry.kind === "attachment") parts.add(entry.part);
     else {
       counts.records++;
       counts.attached += attachedIn(entry.record).length;
@@ -102,9 +107,7 @@ export async function* sameBytes({
     if (left === 0) break;
   }
   if (left === 0 && hash.digest("hex") === digest) return;
-  throw new ThroughlineError(`${source.name} changed while it was read`, {
-    code: "THROUGHLINE_CONFLICT",
-  });
+  throw conflict(`${source.name} changed while it was read`);
 }
 
 /** Passes bytes on, and then says how many they were and what their digest is. */

@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../core/errors.ts";
+import { conflict, ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { type PreparedDocument, prepareDocument } from "../core/storage/batch.ts";
 import {
@@ -150,7 +150,7 @@ export class PostgresDocumentStore implements DocumentStore {
     }
     const { rows } = await connection.store({ ...statement, values });
     const [row] = rows;
-    if (row === undefined) throw conflict();
+    if (row === undefined) throw conflict("the document is at another revision");
     return Number(row["revision"]);
   }
 
@@ -194,10 +194,4 @@ export class PostgresDocumentStore implements DocumentStore {
     this.#context.calls.checkOpen();
     checkKey(key, "key", documentLimits.keyBytes);
   }
-}
-
-function conflict(): ThroughlineError {
-  return new ThroughlineError("the document is at another revision", {
-    code: "THROUGHLINE_CONFLICT",
-  });
 }

@@ -10,7 +10,7 @@ import {
 } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { thrown } from "../../core/logger.ts";
-import { toUsage, unknownUsage } from "../../core/models/prices.ts";
+import { type ReportedUsage, toUsage, unknownUsage } from "../../core/models/prices.ts";
 import { refusalIn } from "../../core/models/provider-words.ts";
 import { misconfigured } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -324,17 +324,10 @@ class Answer {
 async function spentOn(result: ModelResult | undefined): Promise<Pick<TurnEnd, "usage" | "model">> {
   const model = await Promise.resolve(result?.response).catch(() => undefined);
   const reported = await Promise.resolve(result?.usage).catch(() => undefined);
-  if (reported === undefined) return { usage: unknownUsage, model: model?.modelId };
-  const { inputTokens, outputTokens, inputTokenDetails: details } = reported as Reported;
-  const inputTokenDetails = { cacheReadTokens: details?.cacheReadTokens };
+  const { inputTokens, outputTokens, inputTokenDetails } = Object(reported) as ReportedUsage;
+  const { cacheReadTokens } = { ...inputTokenDetails };
   return {
-    usage: toUsage({ inputTokens, outputTokens, inputTokenDetails }),
+    usage: toUsage({ inputTokens, outputTokens, inputTokenDetails: { cacheReadTokens } }),
     model: model?.modelId || undefined,
   };
-}
-
-interface Reported {
-  readonly inputTokens: number | undefined;
-  readonly outputTokens: number | undefined;
-  readonly inputTokenDetails?: { readonly cacheReadTokens?: number | undefined } | undefined;
 }

@@ -1,10 +1,12 @@
 // What a message of a chat page means for the chat, as it is stored: the log decides, not what the page has.
+
 import { isDeepStrictEqual } from "node:util";
+import { notFound } from "../../core/chat/chat-log.ts";
 import { withoutFiles } from "../../core/chat/exact.ts";
 import { isTakenBack } from "../../core/chat/marks.ts";
 import { isCutByModel, isMessage, type StoredMessage } from "../../core/chat/message.ts";
 import { besideWords } from "../../core/chat/waiting.ts";
-import { ThroughlineError } from "../../core/errors.ts";
+import { conflict, ThroughlineError } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { OpenInput, OpenTurn } from "../../core/turns/open-turn.ts";
 import type { ChatRequest } from "./chat-request.ts";
@@ -75,10 +77,11 @@ async function answer(throughline: Chats, asked: ChatRequest): Promise<Plan> {
   }
   const isSame = isRegenerate || (await says(throughline, chatId, newest, message));
   if (!isSame && messageId !== message.id) {
-    throw conflict("this id was used for another message", "THROUGHLINE_ID_CONFLICT");
+    const says = "this id was used for another message";
+    throw new ThroughlineError(says, { code: "THROUGHLINE_ID_CONFLICT" });
   }
   if (!isSame && (await isTakenBack(logs, chatId, newest.id))) {
-    throw conflict("this message was taken back since", "THROUGHLINE_CONFLICT");
+    throw conflict("this message was taken back since");
   }
   const version = isSame ? count : count + 1;
   const input = isSame
@@ -163,7 +166,7 @@ async function continuation(throughline: Chats, asked: ChatRequest): Promise<Pla
     const place = shown.findIndex((each) => each.message.id === message.id);
     const { records, turn, stored } = shown[place] ?? {};
     if (records === undefined || turn === undefined) {
-      throw conflict("this chat has no such answer", "THROUGHLINE_NOT_FOUND");
+      throw notFound(chatId, "answer");
     }
     const had = records.message;
     const now = withAnswers(had, message);
@@ -220,11 +223,4 @@ async function takeBack(
   for (let at = 0; at < ids.length; at += atOnce) {
     await chats.takeBack(chatId, ids.slice(at, at + atOnce));
   }
-}
-
-function conflict(
-  message: string,
-  code: "THROUGHLINE_CONFLICT" | "THROUGHLINE_ID_CONFLICT" | "THROUGHLINE_NOT_FOUND",
-): ThroughlineError {
-  return new ThroughlineError(message, { code });
 }

@@ -7,7 +7,7 @@ import { checkMessageId } from "../../core/chat/control-ids.ts";
 import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
-import { isThroughlineError } from "../../core/errors.ts";
+import { unless } from "../../core/errors.ts";
 import { fitText, isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { OpenInput } from "../../core/turns/open-turn.ts";
 import { checkTurnId } from "../../core/turns/turn.ts";
@@ -71,9 +71,7 @@ export async function readPiece(log: Chats, chatId: string, record: StoredMessag
 }
 
 /** Of a message whose parts are damaged its text is left. */
-function unlessDamaged(error: unknown): undefined {
-  if (!isThroughlineError(error, "THROUGHLINE_CORRUPT")) throw error;
-}
+const unlessDamaged = unless("THROUGHLINE_CORRUPT");
 
 /** The fields of a record that give back its piece, once what is too long for it is stored. */
 async function exactFields(

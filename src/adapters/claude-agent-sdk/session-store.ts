@@ -5,9 +5,9 @@ import type { JsonObject } from "../../core/json.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { aFunction, aThroughline, checkArgument } from "../../core/options.ts";
 import { sha256 } from "../../core/sha256.ts";
-import { prepareHead } from "../../core/storage/batch.ts";
+import { appendGroups, prepareHead } from "../../core/storage/batch.ts";
 import { claudeLogs, ownerLabel } from "../../core/storage/framework-logs.ts";
-import { appendParts, keepValue, keptValue } from "../../core/storage/kept-value.ts";
+import { keepValue, keptValue, partGroups } from "../../core/storage/kept-value.ts";
 import {
   type LogHead,
   type LogRecord,
@@ -92,7 +92,12 @@ export class ThroughlineSessionStore {
       throw invalid("entries must be an array of objects");
     }
     await this.#calls.run(place.logKey, async () => {
-      for (const batch of batchesOf(entries, this.#ports.newId)) await this.#store(place, batch);
+      const kept = entries.map((entry) => keepEntry(entry, this.#ports.newId));
+      const ids = new Set<string>();
+      const first = kept.filter(({ record: { id } }) => !ids.has(id) && ids.add(id));
+      for (const some of appendGroups(first, ({ record }) => record)) {
+        await this.#store(place, some);
+      }
     });
   }
 
@@ -152,50 +157,30 @@ export class ThroughlineSessionStore {
   }
 
   /** Another process may write the transcript too: then what is new is found out again. */
-  async #store(place: Place, batch: Batch): Promise<void> {
+  async #store({ key, logKey, head: atFirst }: Place, entries: readonly KeptEntry[]) {
     const isBehind = (error: unknown) =>
-      isThroughlineError(error, "THROUGHLINE_CONFLICT") ||
-      isThroughlineError(error, "THROUGHLINE_ID_CONFLICT");
-    while (!(await update(() => this.#isStored(place, batch), isBehind)));
-  }
-
-  /** @returns false when only parts were stored, after which it is to be called again. */
-  async #isStored(place: Place, batch: Batch): Promise<boolean> {
-    const { logKey } = place;
-    const tail = await this.#logs.tail(logKey, 0);
-    const records = [...batch.values()].flatMap(({ record, parts }) => [record, ...parts]);
-    const found = await this.#logs.findAll(
-      logKey,
-      records.map(({ id }) => id),
-    );
-    const fresh = [...batch.values()].filter(({ record }) => !found.has(record.id));
-    if (fresh.length === 0) return true;
-    const missing = fresh.flatMap(({ parts }) => parts).filter(({ id }) => !found.has(id));
-    if (missing.length > 0) {
+      isThroughlineError(error, "THROUGHLINE_CONFLICT", "THROUGHLINE_ID_CONFLICT");
+    const ids = entries.flatMap(({ record, parts }) => [record, ...parts]).map(({ id }) => id);
+    await update(async () => {
+      const tail = await this.#logs.tail(logKey, 0);
+      const found = await this.#logs.findAll(logKey, ids);
+      const fresh = entries.filter(({ record }) => !found.has(record.id));
+      if (fresh.length === 0) return;
+      const parts = fresh.flatMap((entry) => entry.parts).filter(({ id }) => !found.has(id));
+      let { seq = 0, head = atFirst } = tail ?? {};
       // The labels come first: forgetting the session also reaches parts that a crash left.
-      if (tail === undefined) {
-        await this.#logs.append(logKey, [opening], { expectedSeq: 0, head: place.head });
+      const first = parts.length > 0 && seq === 0 ? [[opening]] : [];
+      for (const group of [...first, ...partGroups(parts)]) {
+        seq = await this.#logs.append(logKey, group, { expectedSeq: seq, head });
       }
-      await appendParts(this.#logs, logKey, missing);
-      return false;
-    }
-    const { seq = 0, head = place.head } = tail ?? {};
-    await this.#logs.append(
-      logKey,
-      fresh.map(({ record }) => record),
-      {
-        expectedSeq: seq,
-        head: this.#headAfter(
-          place,
-          head,
-          fresh.map(({ entry }) => entry),
-        ),
-      },
-    );
-    return true;
+      const records = fresh.map(({ record }) => record);
+      const said = fresh.map(({ entry }) => entry);
+      head = this.#headAfter(key, head, said);
+      await this.#logs.append(logKey, records, { expectedSeq: seq, head });
+    }, isBehind);
   }
 
-  #headAfter({ key }: Place, before: LogHead, entries: SessionStoreEntry[]): LogHead {
+  #headAfter(key: SessionKey, before: LogHead, entries: SessionStoreEntry[]): LogHead {
     // The clock may have been set back, or be that of another machine.
     const mtime = Math.max(Math.floor(this.#ports.clock.now()), mtimeOf(before));
     const head = { ...before, updated_at: isoTime(mtime) };
@@ -259,31 +244,6 @@ interface KeptEntry {
   readonly parts: readonly LogRecord[];
 }
 
-/** Entries by the ids of their records, the first of each id. */
-type Batch = ReadonlyMap<string, KeptEntry>;
-
-const batchLimits = { entries: 500, bytes: 4 * 1024 * 1024 } as const;
-
-/** Batches of which each fits into one append, apart from its parts. */
-function* batchesOf(entries: readonly SessionStoreEntry[], newId: NewId): Generator<Batch> {
-  let batch = new Map<string, KeptEntry>();
-  let bytes = 0;
-  for (const entry of entries) {
-    const kept = keepEntry(entry, newId);
-    const records = [kept.record, ...kept.parts];
-    const size = records.reduce((sum, each) => sum + Buffer.byteLength(JSON.stringify(each)), 0);
-    if (batch.size === batchLimits.entries || (bytes > 0 && bytes + size > batchLimits.bytes)) {
-      yield batch;
-      batch = new Map();
-      bytes = 0;
-    }
-    if (batch.has(kept.record.id)) continue;
-    batch.set(kept.record.id, kept);
-    bytes += size;
-  }
-  if (batch.size > 0) yield batch;
-}
-
 function keepEntry(entry: SessionStoreEntry, newId: NewId): KeptEntry {
   const id = idOf(entry?.uuid) ?? `entry:${newId()}`;
   const { fields, parts } = kept(id, entry);
@@ -318,27 +278,22 @@ function summaryIn(head: LogHead): SessionSummaryEntry | undefined {
   return { sessionId: String(session_id), mtime: mtimeOf(head), data };
 }
 
-/**
- * The head with a summary. Texts of one that is too large are cut until it fits. One that does not fit at all is
- * `null`, and stays so.
- */
-function withSummary(head: LogHead, data: unknown): LogHead {
-  for (const units of [Number.POSITIVE_INFINITY, 8_192, 1_024, 128]) {
-    const entries = Object.entries(data ?? {}).map(
-      ([name, value]) => [name, typeof value === "string" ? value.slice(0, units) : value] as const,
-    );
-    const summary = Object.fromEntries(entries) as JsonObject;
-    if (data !== undefined && fits({ ...head, summary })) return { ...head, summary };
-  }
-  return { ...head, summary: null };
-}
+/** What is kept of each text of a summary, in UTF-16 code units. */
+const summaryUnits = 8_192;
 
-function fits(head: LogHead): boolean {
+/** The head with a summary. One that does not fit is `null`, and stays so. */
+function withSummary(head: LogHead, data: unknown): LogHead {
+  if (data === undefined) return { ...head, summary: null };
+  const texts = Object.entries(data ?? {}).map(
+    ([name, value]) =>
+      [name, typeof value === "string" ? value.slice(0, summaryUnits) : value] as const,
+  );
+  const whole = { ...head, summary: Object.fromEntries(texts) as JsonObject };
   try {
-    prepareHead(head);
-    return true;
+    prepareHead(whole);
+    return whole;
   } catch (error) {
-    if (isThroughlineError(error)) return false;
-    throw error;
+    if (!isThroughlineError(error)) throw error;
+    return { ...head, summary: null };
   }
 }

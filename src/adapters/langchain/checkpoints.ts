@@ -3,7 +3,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { LogRecord, StoredRecord } from "../../core/storage/log-store.ts";
 import { type BlockValue, hashOf } from "./blocks.ts";
 import { type Write, writesIn, writesRecord } from "./pending-writes.ts";
-import type { NamespaceState, ThreadHead, ThreadLogs } from "./thread-log.ts";
+import type { Addition, NamespaceState, Thread, ThreadHead } from "./thread-log.ts";
 
 /** A checkpoint as it is stored. */
 interface CheckpointFields extends JsonObject {
@@ -26,129 +26,126 @@ const firstWrites = 8;
 /** Many more writes in one record would be more keys than it may have. */
 const writesPerRecord = 500;
 
-export class Checkpoints {
-  readonly #threads: ThreadLogs;
-
-  constructor(threads: ThreadLogs) {
-    this.#threads = threads;
+/** The newest record of this checkpoint: the engine may store one twice. */
+export async function findCheckpoint(
+  thread: Thread,
+  ns: string,
+  id: string,
+): Promise<CheckpointRecord | undefined> {
+  for (let n = 1; ; n++) {
+    const [one, next] = [recordId(ns, id, n), recordId(ns, id, n + 1)];
+    const found = await thread.logs.findAll(thread.id, [one, next]);
+    if (!found.has(next)) return found.get(one) as CheckpointRecord | undefined;
   }
+}
 
-  /** The newest record of this checkpoint: the engine may store one twice. */
-  async find(threadId: string, ns: string, id: string): Promise<CheckpointRecord | undefined> {
-    for (let n = 1; ; n++) {
-      const [one, next] = [recordId(ns, id, n), recordId(ns, id, n + 1)];
-      const found = await this.#threads.logs.findAll(threadId, [one, next]);
-      if (!found.has(next)) return found.get(one) as CheckpointRecord | undefined;
+/** The checkpoint with the greatest id in a namespace. */
+export async function latestCheckpoint(
+  thread: Thread,
+  ns: string,
+): Promise<CheckpointRecord | undefined> {
+  const known = stateOf(thread.head, ns);
+  if (known !== undefined) return findCheckpoint(thread, ns, known[1]);
+  if (!(await isKnown(thread, ns))) return undefined;
+  for await (const record of listCheckpoints(thread, ns)) return record;
+  return undefined;
+}
+
+/** The checkpoints of a namespace, or of all, those with the greatest ids first. */
+export async function* listCheckpoints(
+  thread: Thread,
+  ns: string | undefined,
+): AsyncGenerator<CheckpointRecord, void, undefined> {
+  const isOrdered = ns !== undefined && stateOf(thread.head, ns)?.[2] === true;
+  const newest = newestFirst(thread, ns);
+  if (isOrdered) return yield* newest;
+  const all = await Array.fromAsync(newest);
+  yield* all.sort((a, b) => compare(b.checkpoint_id, a.checkpoint_id));
+}
+
+/** As they were stored, the newest first; of one that was stored twice only the newer. */
+async function* newestFirst(
+  { id, logs }: Thread,
+  ns: string | undefined,
+): AsyncGenerator<CheckpointRecord, void, undefined> {
+  const seen = new Set<string>();
+  for (let before = Number.MAX_SAFE_INTEGER; before > 1; ) {
+    const page = await logs.page(id, { before, limit: recordsPerPage });
+    for (const record of page.toReversed()) {
+      const checkpoint = checkpointIn(record);
+      if (checkpoint === undefined || (ns ?? checkpoint.ns) !== checkpoint.ns) continue;
+      const first = recordId(checkpoint.ns, checkpoint.checkpoint_id);
+      if (seen.has(first)) continue;
+      seen.add(first);
+      yield checkpoint;
     }
+    before = page[0]?.seq ?? 1;
   }
+}
 
-  /** The checkpoint with the greatest id in a namespace. */
-  async latest(
-    threadId: string,
-    head: ThreadHead,
-    ns: string,
-  ): Promise<CheckpointRecord | undefined> {
-    const known = stateOf(head, ns);
-    if (known !== undefined) return this.find(threadId, ns, known[1]);
-    if (!(await this.#isKnown(threadId, ns))) return undefined;
-    for await (const record of this.list(threadId, head, ns)) return record;
-    return undefined;
+/**
+ * The records that store a checkpoint, and the head with it.
+ *
+ * @returns nothing if it is stored as it is.
+ */
+export async function checkpointAdded(
+  thread: Thread,
+  given: CheckpointFields,
+): Promise<Addition | undefined> {
+  const { head } = thread;
+  const { ns, checkpoint_id: id } = given;
+  const known = stateOf(head, ns);
+  if (known?.[2] === true && compare(id, known[1]) > 0) {
+    const record = { ...given, id: recordId(ns, id) };
+    return { records: [record], head: withState(head, [hashOf(ns), id, true]) };
   }
+  const before = await findCheckpoint(thread, ns, id);
+  const record = { ...given, id: before === undefined ? recordId(ns, id) : after(before.id) };
+  if (before !== undefined && isSame(before, record)) return undefined;
+  const isNew = known === undefined && !(await isKnown(thread, ns));
+  const marker: readonly LogRecord[] = isNew ? [{ id: markerId(ns), ns }] : [];
+  const latest = isNew ? undefined : await latestCheckpoint(thread, ns);
+  const greatest = latest === undefined || compare(id, latest.checkpoint_id) > 0;
+  const state: NamespaceState = [
+    hashOf(ns),
+    greatest ? id : latest.checkpoint_id,
+    isNew || (known?.[2] === true && id === known[1]),
+  ];
+  return { records: [...marker, record], head: withState(head, state) };
+}
 
-  /** The checkpoints of a namespace, or of all, those with the greatest ids first. */
-  async *list(
-    threadId: string,
-    head: ThreadHead,
-    ns: string | undefined,
-  ): AsyncGenerator<CheckpointRecord, void, undefined> {
-    const isOrdered = ns !== undefined && stateOf(head, ns)?.[2] === true;
-    const newest = this.#newestFirst(threadId, ns);
-    if (isOrdered) return yield* newest;
-    const all = await Array.fromAsync(newest);
-    yield* all.sort((a, b) => compare(b.checkpoint_id, a.checkpoint_id));
+/** The writes that wait for a checkpoint, stored before it or after it, in the order in which they count. */
+export async function writesOf(
+  thread: Thread,
+  ns: string,
+  id: string,
+): Promise<{ readonly writes: readonly Write[]; readonly count: number }> {
+  const records: StoredRecord[] = [];
+  for (let n = 0, count = firstWrites; ; n += count, count *= 2) {
+    const ids = Array.from({ length: count }, (_, i) => writesId(ns, id, n + i));
+    const found = await thread.logs.findAll(thread.id, ids);
+    records.push(...ids.flatMap((each) => found.get(each) ?? []));
+    if (found.size < count) return { writes: writesIn(records), count: records.length };
   }
+}
 
-  /** As they were stored, the newest first; of one that was stored twice only the newer. */
-  async *#newestFirst(
-    threadId: string,
-    ns: string | undefined,
-  ): AsyncGenerator<CheckpointRecord, void, undefined> {
-    const seen = new Set<string>();
-    for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-      const page = await this.#threads.logs.page(threadId, { before, limit: recordsPerPage });
-      for (const record of page.toReversed()) {
-        const checkpoint = checkpointIn(record);
-        if (checkpoint === undefined || (ns ?? checkpoint.ns) !== checkpoint.ns) continue;
-        const first = recordId(checkpoint.ns, checkpoint.checkpoint_id);
-        if (seen.has(first)) continue;
-        seen.add(first);
-        yield checkpoint;
-      }
-      const [oldest] = page;
-      if (oldest === undefined || oldest.seq === 1) return;
-      before = oldest.seq;
-    }
+/** The records that store these writes behind `count` others. */
+export function writesAdded(
+  ns: string,
+  id: string,
+  writes: readonly Write[],
+  count: number,
+): LogRecord[] {
+  const records: LogRecord[] = [];
+  for (let at = 0; at < writes.length; at += writesPerRecord) {
+    const record = writesId(ns, id, count + records.length);
+    records.push(writesRecord(record, writes.slice(at, at + writesPerRecord)));
   }
+  return records;
+}
 
-  /**
-   * The records that store a checkpoint, and the head with it.
-   *
-   * @returns nothing if it is stored as it is.
-   */
-  async added(
-    threadId: string,
-    head: ThreadHead,
-    given: CheckpointFields,
-  ): Promise<{ readonly records: readonly LogRecord[]; readonly head: ThreadHead } | undefined> {
-    const { ns, checkpoint_id: id } = given;
-    const known = stateOf(head, ns);
-    if (known?.[2] === true && compare(id, known[1]) > 0) {
-      const record = { ...given, id: recordId(ns, id) };
-      return { records: [record], head: withState(head, [hashOf(ns), id, true]) };
-    }
-    const before = await this.find(threadId, ns, id);
-    const record = { ...given, id: before === undefined ? recordId(ns, id) : after(before.id) };
-    if (before !== undefined && isSame(before, record)) return undefined;
-    const isNew = known === undefined && !(await this.#isKnown(threadId, ns));
-    const marker: readonly LogRecord[] = isNew ? [{ id: markerId(ns), ns }] : [];
-    const latest = isNew ? undefined : await this.latest(threadId, head, ns);
-    const greatest = latest === undefined || compare(id, latest.checkpoint_id) > 0;
-    const state: NamespaceState = [
-      hashOf(ns),
-      greatest ? id : latest.checkpoint_id,
-      isNew || (known?.[2] === true && id === known[1]),
-    ];
-    return { records: [...marker, record], head: withState(head, state) };
-  }
-
-  /** The writes that wait for a checkpoint, stored before it or after it, in the order in which they count. */
-  async writes(
-    threadId: string,
-    ns: string,
-    id: string,
-  ): Promise<{ readonly writes: readonly Write[]; readonly count: number }> {
-    const records: StoredRecord[] = [];
-    for (let n = 0, count = firstWrites; ; n += count, count *= 2) {
-      const ids = Array.from({ length: count }, (_, i) => writesId(ns, id, n + i));
-      const found = await this.#threads.logs.findAll(threadId, ids);
-      records.push(...ids.flatMap((each) => found.get(each) ?? []));
-      if (found.size < count) return { writes: writesIn(records), count: records.length };
-    }
-  }
-
-  /** The records that store these writes behind `count` others. */
-  writesAdded(ns: string, id: string, writes: readonly Write[], count: number): LogRecord[] {
-    const records: LogRecord[] = [];
-    for (let at = 0; at < writes.length; at += writesPerRecord) {
-      const record = writesId(ns, id, count + records.length);
-      records.push(writesRecord(record, writes.slice(at, at + writesPerRecord)));
-    }
-    return records;
-  }
-
-  async #isKnown(threadId: string, ns: string): Promise<boolean> {
-    return (await this.#threads.logs.find(threadId, markerId(ns))) !== undefined;
-  }
+async function isKnown({ id, logs }: Thread, ns: string): Promise<boolean> {
+  return (await logs.find(id, markerId(ns))) !== undefined;
 }
 
 const markerId = (ns: string) => `n:${hashOf(ns)}`;

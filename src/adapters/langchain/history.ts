@@ -5,7 +5,7 @@ import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import type { StoredMessage, ToolCall } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
 import { allMessages } from "../../core/chat/message-page.ts";
-import { isThroughlineError } from "../../core/errors.ts";
+import { unless } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { aThroughline, checkArgument, misconfigured } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -95,12 +95,8 @@ export class ThroughlineChatMessageHistory {
 
   /** Clears the chat. Its bytes stay until it is forgotten. */
   async clear(): Promise<void> {
-    try {
-      await this.#throughline.chats.clear(this.#chatId);
-    } catch (error) {
-      // What was never begun has nothing to clear.
-      if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
-    }
+    // What was never begun has nothing to clear.
+    await this.#throughline.chats.clear(this.#chatId).catch(unless("THROUGHLINE_NOT_FOUND"));
   }
 
   toJSON(): { lc: number; type: "not_implemented"; id: string[] } {

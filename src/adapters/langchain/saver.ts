@@ -11,7 +11,15 @@ import {
 } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { type BlockValue, dumpBlocks, loadBlocks, type MadeBlocks } from "./blocks.ts";
-import { type CheckpointRecord, Checkpoints } from "./checkpoints.ts";
+import {
+  type CheckpointRecord,
+  checkpointAdded,
+  findCheckpoint,
+  latestCheckpoint,
+  listCheckpoints,
+  writesAdded,
+  writesOf,
+} from "./checkpoints.ts";
 import { checkpointOf, checkThread, namespaceOf, threadOf } from "./config.ts";
 import {
   type ChannelVersions,
@@ -27,7 +35,7 @@ import {
 } from "./langgraph-types.ts";
 import { newWrites, type Write, writeIndex } from "./pending-writes.ts";
 import { langGraphSerializer, load } from "./serializer.ts";
-import { type ThreadHead, ThreadLogs } from "./thread-log.ts";
+import { remember, type Thread, ThreadLogs, withParts } from "./thread-log.ts";
 import { Transcript } from "./transcript.ts";
 
 export interface ThroughlineSaverOptions {
@@ -70,7 +78,6 @@ const maxParents = 1_000;
 export class ThroughlineSaver {
   readonly serde: Serializer;
   readonly #threads: ThreadLogs;
-  readonly #checkpoints: Checkpoints;
   /** By the `born` of their log and the id of their record. */
   readonly #parents = new Lru<string, Parent>(maxParents);
   /** Whether the text of an array is that of its items: known of LangGraph's own serialiser alone. */
@@ -86,7 +93,6 @@ export class ThroughlineSaver {
     this.serde = serde ?? langGraphSerializer;
     this.#isDivisible = serde === undefined;
     this.#threads = new ThreadLogs(throughline);
-    this.#checkpoints = new Checkpoints(this.#threads);
     this.#transcript =
       transcript === undefined
         ? undefined
@@ -98,18 +104,11 @@ export class ThroughlineSaver {
     if (config.configurable?.["thread_id"] === undefined) return undefined;
     const [threadId, ns, id] = [threadOf(config), namespaceOf(config), checkpointOf(config)];
     if (this.#isDivisible) await load();
-    const state = await this.#threads.state(threadId);
-    if (state === undefined) return undefined;
+    const thread = await this.#threads.open(threadId);
+    if (thread === undefined) return undefined;
     const record =
-      id === undefined
-        ? await this.#checkpoints.latest(threadId, state.head, ns)
-        : await this.#checkpoints.find(threadId, ns, id);
-    return (
-      record &&
-      this.#unlessRemoved(threadId, state.head, () => {
-        return this.#tuple(threadId, state.head, record);
-      })
-    );
+      id === undefined ? await latestCheckpoint(thread, ns) : await findCheckpoint(thread, ns, id);
+    return record && this.#unlessRemoved(thread, () => this.#tuple(thread, record));
   }
 
   /** Checkpoints, those with the greatest ids first. Without a `thread_id` those of all threads. */
@@ -126,14 +125,14 @@ export class ThroughlineSaver {
     const isAll = config.configurable?.["thread_id"] === undefined;
     for (const threadId of isAll ? await this.#threads.all() : [threadOf(config)]) {
       if (left <= 0) return;
-      const state = await this.#threads.state(threadId);
-      if (state === undefined) continue;
-      for await (const record of this.#checkpoints.list(threadId, state.head, ns)) {
+      const thread = await this.#threads.open(threadId);
+      if (thread === undefined) continue;
+      for await (const record of listCheckpoints(thread, ns)) {
         if (end !== undefined && record.checkpoint_id >= end) continue;
         if (id !== undefined && record.checkpoint_id !== id) continue;
-        const tuple = await this.#unlessRemoved(threadId, state.head, async () => {
-          const isWanted = wanted.length === 0 || (await this.#fits(threadId, record, wanted));
-          return isWanted ? this.#tuple(threadId, state.head, record) : undefined;
+        const tuple = await this.#unlessRemoved(thread, async () => {
+          const isWanted = wanted.length === 0 || (await this.#fits(thread, record, wanted));
+          return isWanted ? this.#tuple(thread, record) : undefined;
         });
         if (tuple === undefined) continue;
         yield tuple;
@@ -166,13 +165,12 @@ export class ThroughlineSaver {
     ]);
     const names = entries.filter(isChanged).map(([channel]) => channel);
     const unchanged = entries.filter((entry) => !isChanged(entry));
-    let stored: { readonly head: ThreadHead; readonly values: Parent["values"] } | undefined;
-    await this.#threads.add(threadId, blocks, async ({ head }) => {
-      const place = { threadId, head, ns, parentId };
-      const kept = await this.#unchanged(place, versions, unchanged, blocks);
+    let stored: { readonly thread: Thread; readonly values: Parent["values"] } | undefined;
+    await this.#threads.add(threadId, blocks, async (thread) => {
+      const kept = await this.#unchanged({ thread, ns, parentId }, versions, unchanged, blocks);
       const values = Object.fromEntries([...names.map((name, i) => [name, changed[i]]), ...kept]);
-      stored = { head, values };
-      return this.#checkpoints.added(threadId, head, {
+      stored = { thread, values };
+      return checkpointAdded(thread, {
         ns,
         checkpoint_id: id,
         parent: parentId,
@@ -182,7 +180,7 @@ export class ThroughlineSaver {
       });
     });
     if (stored !== undefined) {
-      this.#parents.set(parentKey(stored.head, ns, id), { versions, values: stored.values });
+      this.#parents.set(parentKey(stored.thread, ns, id), { versions, values: stored.values });
     }
     const { channel, chat } = this.#transcript ?? {};
     if (channel !== undefined && ns === "" && names.includes(channel))
@@ -210,11 +208,11 @@ export class ThroughlineSaver {
         return { taskId, taskPath, channel, index, value: await this.#dump(value, blocks) };
       }),
     );
-    await this.#threads.add(threadId, blocks, async ({ head }) => {
-      const before = await this.#checkpoints.writes(threadId, ns, id);
+    await this.#threads.add(threadId, blocks, async (thread) => {
+      const before = await writesOf(thread, ns, id);
       const added = newWrites(given, before.writes);
       if (added.length === 0) return undefined;
-      return { head, records: this.#checkpoints.writesAdded(ns, id, added, before.count) };
+      return { head: thread.head, records: writesAdded(ns, id, added, before.count) };
     });
   }
 
@@ -297,80 +295,70 @@ export class ThroughlineSaver {
       }
       const made: MadeBlocks = new Map();
       const own = await this.#dump(value, made);
-      if (before === undefined && !(await this.#areStored(place, own))) continue;
+      if (before === undefined && !(await areStored(place.thread, own))) continue;
       for (const [id, records] of made) blocks.set(id, records);
       kept.push([channel, own]);
     }
     return kept;
   }
 
-  async #areStored({ threadId, head }: ParentPlace, { blocks }: BlockValue): Promise<boolean> {
-    const unknown = blocks.filter((id) => !this.#threads.isKnown(head, id));
-    if (unknown.length === 0) return true;
-    return (await this.#threads.logs.findAll(threadId, unknown)).size === new Set(unknown).size;
-  }
-
-  async #parentOf({ threadId, head, ns, parentId }: ParentPlace): Promise<Parent | undefined> {
+  async #parentOf({ thread, ns, parentId }: ParentPlace): Promise<Parent | undefined> {
     if (parentId === undefined) return undefined;
-    const key = parentKey(head, ns, parentId);
+    const key = parentKey(thread, ns, parentId);
     const known = this.#parents.get(key);
     if (known !== undefined) return known;
-    const record = await this.#checkpoints.find(threadId, ns, parentId);
+    const record = await findCheckpoint(thread, ns, parentId);
     if (record === undefined) return undefined;
-    const blocks = await this.#threads.find(threadId, record.checkpoint.blocks);
-    const checkpoint = (await loadBlocks(this.serde, record.checkpoint, blocks)) as Checkpoint;
+    const checkpoint = (await this.#load(thread, record.checkpoint)) as Checkpoint;
     const parent = { versions: checkpoint.channel_versions ?? {}, values: record.values };
     this.#parents.set(key, parent);
     return parent;
   }
 
+  async #load(thread: Thread, value: BlockValue): Promise<unknown> {
+    return loadBlocks(this.serde, value, await withParts(thread, value.blocks));
+  }
+
   /** Reads something of a thread; nothing if the thread was removed during that. */
-  async #unlessRemoved<T>(
-    threadId: string,
-    { born }: ThreadHead,
-    read: () => Promise<T | undefined>,
-  ): Promise<T | undefined> {
+  async #unlessRemoved<T>(thread: Thread, read: () => Promise<T>): Promise<T | undefined> {
     try {
       return await read();
     } catch (error) {
       if (!isThroughlineError(error, "THROUGHLINE_CORRUPT")) throw error;
-      if ((await this.#threads.state(threadId))?.head.born === born) throw error;
+      const now = await this.#threads.open(thread.id);
+      if (now?.head.born === thread.head.born) throw error;
       return undefined;
     }
   }
 
   async #fits(
-    threadId: string,
+    thread: Thread,
     { metadata }: CheckpointRecord,
     wanted: readonly (readonly [name: string, value: unknown])[],
   ): Promise<boolean> {
-    const blocks = await this.#threads.find(threadId, metadata.blocks);
-    const stored = (await loadBlocks(this.serde, metadata, blocks)) as Record<string, unknown>;
+    const stored = (await this.#load(thread, metadata)) as Record<string, unknown>;
     return wanted.every(([name, value]) => isDeepStrictEqual(stored[name], value));
   }
 
-  async #tuple(
-    threadId: string,
-    head: ThreadHead,
-    record: CheckpointRecord,
-  ): Promise<CheckpointTuple> {
+  async #tuple(thread: Thread, record: CheckpointRecord): Promise<CheckpointTuple> {
     const { ns, checkpoint_id: id, parent, values } = record;
-    const { writes } = await this.#checkpoints.writes(threadId, ns, id);
+    const { writes } = await writesOf(thread, ns, id);
     const all = [record.checkpoint, record.metadata, ...Object.values(values)];
-    const blocks = await this.#blocksOf(threadId, [...all, ...writes.map(({ value }) => value)]);
-    this.#threads.remember(head, blocks.keys());
+    const blocks = await blocksOf(thread, [...all, ...writes.map(({ value }) => value)]);
+    remember(thread, blocks.keys());
     const load = (value: BlockValue) => loadBlocks(this.serde, value, blocks);
     const checkpoint = (await load(record.checkpoint)) as Checkpoint;
     const channels = Object.entries(values).map(async ([name, each]) => [name, await load(each)]);
     checkpoint.channel_values = Object.fromEntries(await Promise.all(channels));
     if (checkpoint.v < 4 && parent !== undefined) {
-      await this.#addPendingSends(threadId, ns, parent, checkpoint);
+      const before = await writesOf(thread, ns, parent);
+      await this.#addPendingSends(thread, before.writes, checkpoint);
     }
     const pendingWrites = writes.map(async ({ taskId, channel, value }): Promise<PendingWrite> => {
       return [taskId, channel, await load(value)];
     });
     const configOf = (checkpointId: string) => ({
-      configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpointId },
+      configurable: { thread_id: thread.id, checkpoint_ns: ns, checkpoint_id: checkpointId },
     });
     const tuple: CheckpointTuple = {
       config: configOf(id),
@@ -379,24 +367,14 @@ export class ThroughlineSaver {
       pendingWrites: await Promise.all(pendingWrites),
     };
     if (parent !== undefined) tuple.parentConfig = configOf(parent);
-    await this.#transcript?.chat.takeOut(threadId, tuple);
+    await this.#transcript?.chat.takeOut(thread.id, tuple);
     return tuple;
   }
 
-  async #blocksOf(threadId: string, values: readonly BlockValue[]) {
-    return this.#threads.find(threadId, [...new Set(values.flatMap(({ blocks }) => blocks))]);
-  }
-
   /** Before version 4 a checkpoint had what its parent's tasks had sent as a channel. */
-  async #addPendingSends(
-    threadId: string,
-    ns: string,
-    parent: string,
-    checkpoint: Checkpoint,
-  ): Promise<void> {
-    const { writes } = await this.#checkpoints.writes(threadId, ns, parent);
+  async #addPendingSends(thread: Thread, writes: readonly Write[], checkpoint: Checkpoint) {
     const sent = writes.filter(({ channel }) => channel === tasksChannel).map(({ value }) => value);
-    const blocks = await this.#blocksOf(threadId, sent);
+    const blocks = await blocksOf(thread, sent);
     const sends = await Promise.all(sent.map((value) => loadBlocks(this.serde, value, blocks)));
     const versions = Object.values(checkpoint.channel_versions ?? {});
     checkpoint.channel_values[tasksChannel] = sends;
@@ -409,13 +387,21 @@ export class ThroughlineSaver {
 
 /** Where the parent of a checkpoint is. */
 interface ParentPlace {
-  readonly threadId: string;
-  readonly head: ThreadHead;
+  readonly thread: Thread;
   readonly ns: string;
   readonly parentId: string | undefined;
 }
 
-const parentKey = ({ born }: ThreadHead, ns: string, id: string) => JSON.stringify([born, ns, id]);
+const parentKey = ({ head }: Thread, ns: string, id: string) => JSON.stringify([head.born, ns, id]);
+
+const blocksOf = (thread: Thread, values: readonly BlockValue[]) =>
+  withParts(thread, [...new Set(values.flatMap(({ blocks }) => blocks))]);
+
+async function areStored(thread: Thread, { blocks }: BlockValue): Promise<boolean> {
+  const unknown = new Set(blocks.filter((id) => !thread.known.has(id)));
+  if (unknown.size === 0) return true;
+  return (await thread.logs.findAll(thread.id, [...unknown])).size === unknown.size;
+}
 
 /** The greater of two versions of channels. */
 function newer(a: number | string, b: number | string): number | string {

@@ -2,7 +2,7 @@ import { startFor } from "../../core/chat/chat-head.ts";
 import { shownMessages } from "../../core/chat/marks.ts";
 import { isMessage as isStored } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
-import { errorName, isThroughlineError } from "../../core/errors.ts";
+import { errorName, unless } from "../../core/errors.ts";
 import { isLongerThan } from "../../core/storage/key.ts";
 import { logLimits } from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -68,12 +68,7 @@ export class Transcript {
     try {
       await chats.append(chatId, [message], { heard: false });
     } catch (error) {
-      const codes = [
-        "THROUGHLINE_TOO_LARGE",
-        "THROUGHLINE_INVALID",
-        "THROUGHLINE_ID_CONFLICT",
-      ] as const;
-      if (!codes.some((code) => isThroughlineError(error, code))) throw error;
+      unless("THROUGHLINE_TOO_LARGE", "THROUGHLINE_INVALID", "THROUGHLINE_ID_CONFLICT")(error);
       const fields = { chat: chatId, error: errorName(error) };
       ports.logger.warn(fields, "a message of a thread is not in its chat");
     }

@@ -2,7 +2,7 @@
 import { notFound } from "../../core/chat/chat-log.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
-import { ThroughlineError } from "../../core/errors.ts";
+import { conflict } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { type Entry, ItemLog } from "./item-log.ts";
 import { conversationsDialect, type Item } from "./items.ts";
@@ -114,7 +114,7 @@ export class ConversationItems {
       const all = (await this.#log.all()).flatMap(shownItems);
       const at = all.findIndex(({ id }) => id === itemId);
       await this.#log.rewrite(Number.MAX_SAFE_INTEGER, (now) => {
-        if (now.length !== all.length) throw changed();
+        if (now.length !== all.length) throw conflict("the conversation changed: try again");
         return { keep: at, items: now.slice(at + 1) };
       });
     }
@@ -165,11 +165,5 @@ function withId(item: Item, id: string): ShownItem {
 function shownItems({ message, items }: Entry): readonly ShownItem[] {
   return items.map((item, index) => {
     return withId(item, index === 0 ? message.id : `${message.id}~${index}`);
-  });
-}
-
-function changed(): ThroughlineError {
-  return new ThroughlineError("the conversation changed: try again", {
-    code: "THROUGHLINE_CONFLICT",
   });
 }

@@ -7,7 +7,7 @@ import { shownMessages } from "../../core/chat/marks.ts";
 import { isMessage, type StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
 import type { Transaction } from "../../core/chat/transaction.ts";
-import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { conflict, isThroughlineError } from "../../core/errors.ts";
 import { update } from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { type Dialect, type Item, itemsOf, shownOf } from "./items.ts";
@@ -209,8 +209,7 @@ export class ItemLog {
         });
         isOvertaken = changed === undefined;
         if (changed !== undefined) return changed;
-        const says = "others wrote to this chat all the time: try again";
-        throw new ThroughlineError(says, { code: "THROUGHLINE_CONFLICT" });
+        throw conflict("others wrote to this chat all the time: try again");
       },
       () => isOvertaken,
     );

@@ -1,8 +1,8 @@
 // The turn of the run that a session is used in: opened before its first model call, closed with what the run adds.
 import { notFound } from "../../core/chat/chat-log.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
-import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
-import type { Usage } from "../../core/models/responder.ts";
+import { conflict, isThroughlineError, unless } from "../../core/errors.ts";
+import { unknownUsage } from "../../core/models/prices.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { OpenInput, OpenTurn } from "../../core/turns/open-turn.ts";
@@ -24,9 +24,6 @@ interface Shared {
   /** One is opened at a time in each chat: the next one ends it. */
   readonly opening: KeyedMutex;
 }
-
-/** The SDK does not tell its session what a run took. */
-const unknown: Usage = { inputTokens: undefined, outputTokens: undefined, costUsd: undefined };
 
 const shared = new WeakMap<Throughline, Shared>();
 
@@ -125,12 +122,9 @@ export class RunTurn {
 
   async dismiss(): Promise<void> {
     await this.end();
-    try {
-      await (await this.#shared().turns).dismiss(this.#chatId);
-    } catch (error) {
-      // What was never begun has nothing to dismiss.
-      if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
-    }
+    const turns = await this.#shared().turns;
+    // What was never begun has nothing to dismiss.
+    await turns.dismiss(this.#chatId).catch(unless("THROUGHLINE_NOT_FOUND"));
   }
 
   /** A new turn, with the first thing that a person says in it. */
@@ -167,7 +161,8 @@ export class RunTurn {
       const { id, content, exact, attachments } = input;
       const words = { id, content, exact, attachments };
       const opened = await (await turns).open(this.#chatId, words, target);
-      if (opened.state !== "open") throw isAnswered();
+      // Another program took up the very message.
+      if (opened.state !== "open") throw conflict("this chat is being answered");
       const { turn } = opened;
       this.#turn = turn;
       open.set(this.#chatId, turn);
@@ -197,7 +192,8 @@ export class RunTurn {
   async #close(turn: OpenTurn, items: readonly Item[]): Promise<void> {
     const outcome = "answered";
     await this.#inTurn(turn, items, (messages) => {
-      return turn.close({ messages, usage: unknown, outcome });
+      // The SDK does not tell its session what a run took.
+      return turn.close({ messages, usage: unknownUsage, outcome });
     });
     const { open } = this.#shared();
     if (open.get(this.#chatId) === turn) open.delete(this.#chatId);
@@ -229,8 +225,12 @@ export class RunTurn {
     try {
       await store(inputs);
     } catch (error) {
-      const isEnded = ["THROUGHLINE_CONFLICT", "THROUGHLINE_OUTCOME_UNKNOWN"] as const;
-      if (!isEnded.some((code) => isThroughlineError(error, code))) throw error;
+      const isEnded = isThroughlineError(
+        error,
+        "THROUGHLINE_CONFLICT",
+        "THROUGHLINE_OUTCOME_UNKNOWN",
+      );
+      if (!isEnded) throw error;
       await chats.changeExisting(this.#chatId, async (transaction) => {
         await assertThere();
         for (const input of inputs) await chats.appendTo(transaction, { ...input, turn: id });
@@ -249,9 +249,4 @@ export class RunTurn {
 /** Whether a model or a tool made it. */
 function isOutput({ type = "message", role }: Item): boolean {
   return type !== "message" || role === "assistant";
-}
-
-/** Another program took up the very message. */
-function isAnswered(): ThroughlineError {
-  return new ThroughlineError("this chat is being answered", { code: "THROUGHLINE_CONFLICT" });
 }

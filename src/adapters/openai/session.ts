@@ -1,7 +1,7 @@
 import { checkChatId } from "../../core/chat/chat-log.ts";
 import { isControl } from "../../core/chat/message.ts";
 import type { Transaction } from "../../core/chat/transaction.ts";
-import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { conflict, ThroughlineError, unless } from "../../core/errors.ts";
 import { aThroughline, checkArgument } from "../../core/options.ts";
 import { sha256 } from "../../core/sha256.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -87,12 +87,8 @@ export class ThroughlineSession {
    */
   async clearSession(): Promise<void> {
     await this.#turn.end();
-    try {
-      await this.#throughline.chats.clear(this.#chatId);
-    } catch (error) {
-      // What was never begun has nothing to clear.
-      if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
-    }
+    // What was never begun has nothing to clear.
+    await this.#throughline.chats.clear(this.#chatId).catch(unless("THROUGHLINE_NOT_FOUND"));
   }
 
   /** Puts items in the place of all that models get, in one append. People keep the transcript. */
@@ -139,10 +135,7 @@ export class ThroughlineSession {
       const found = limit === 0 ? [] : items.slice(Math.max(0, keep));
       const expected = isAppend ? [] : transaction.expectedSuffix;
       if (keep >= 0 && digestOf(found) === digestOf(expected)) return { keep, items: added };
-      throw conflict(
-        "THROUGHLINE_CONFLICT",
-        "Session history suffix no longer matches the transaction precondition.",
-      );
+      throw conflict("Session history suffix no longer matches the transaction precondition.");
     };
     await this.#log.rewrite(limit, decide, async (change: Transaction) => {
       const { clear_seq: clearSeq } = change.head;
@@ -194,19 +187,13 @@ export class ThroughlineSession {
     const known = await logs.find(this.#chatId, operationKey(clearSeq, operation.hash));
     if (known === undefined) return false;
     if (isControl(known, "metadata") && known["operation"] === operation.digest) return true;
-    throw conflict(
-      "THROUGHLINE_ID_CONFLICT",
-      "Session history operation was already applied with a different transaction.",
-    );
+    const says = "Session history operation was already applied with a different transaction.";
+    throw new ThroughlineError(says, { code: "THROUGHLINE_ID_CONFLICT" });
   }
 }
 
 /** A clear forgets operations: their ids count from there. */
 const operationKey = (clearSeq = 0, hash: string) => `op:${clearSeq}:${hash}`;
-
-function conflict(code: "THROUGHLINE_CONFLICT" | "THROUGHLINE_ID_CONFLICT", message: string) {
-  return new ThroughlineError(message, { code });
-}
 
 function replaced(items: readonly Item[], mutation: ReplaceFunctionCall): readonly Item[] {
   if (mutation.type !== "replace_function_call") return items;

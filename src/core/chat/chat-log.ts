@@ -1,4 +1,4 @@
-import { errorName, isThroughlineError, ThroughlineError } from "../errors.ts";
+import { conflict, errorName, isThroughlineError, ThroughlineError } from "../errors.ts";
 import { KeyedMutex } from "../mutex.ts";
 import type { Runtime } from "../runtime.ts";
 import { prepareAppend } from "../storage/batch.ts";
@@ -474,8 +474,4 @@ export function notFound(chatId: string, what = "chat"): ThroughlineError {
 
 export function alreadyThere(chatId: string): ThroughlineError {
   return conflict(`${JSON.stringify(chatId)} exists already`);
-}
-
-export function conflict(message: string): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
 }

@@ -1,10 +1,10 @@
 import type { Found } from "../answer-size.ts";
-import { errorName, invalid, ThroughlineError } from "../errors.ts";
+import { conflict, errorName, invalid, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { checkCount } from "../storage/key.ts";
 import { type LogStore, type StoredRecord, update } from "../storage/log-store.ts";
 import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom, titleOf } from "./chat-head.ts";
-import { alreadyThere, ChatLog, checkChatId, conflict, notFound } from "./chat-log.ts";
+import { alreadyThere, ChatLog, checkChatId, notFound } from "./chat-log.ts";
 import { checkMetadata } from "./chat-metadata.ts";
 import { checkMessageId, controlId } from "./control-ids.ts";
 import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";

@@ -52,6 +52,25 @@ export interface PreparedDocument {
   readonly expectedRevision: number | undefined;
 }
 
+/** What one append of many takes, well within `logLimits`: characters of JSON, and records. */
+const group = { units: 1024 * 1024, records: 500 } as const;
+
+/** Cuts a list into groups that each fit into one append and are quick to repeat. */
+export function appendGroups<T>(all: readonly T[], recordOf: (each: T) => LogRecord): T[][] {
+  const groups: T[][] = [];
+  let units = Number.POSITIVE_INFINITY;
+  for (const each of all) {
+    const size = JSON.stringify(recordOf(each)).length;
+    if (units + size > group.units || groups.at(-1)?.length === group.records) {
+      groups.push([]);
+      units = 0;
+    }
+    units += size;
+    groups.at(-1)?.push(each);
+  }
+  return groups;
+}
+
 /**
  * Checks everything that `append` promises to refuse, and serialises each record once.
  *

@@ -6,19 +6,23 @@ import fc from "fast-check";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { openFileStorage } from "./files/open-file-storage.ts";
 import {
-  appendParts,
   keepText,
   keepValue,
   keptLimits,
   keptText,
   keptValue,
+  partGroups,
   partIds,
 } from "./kept-value.ts";
-import { type LogStore, unlisted } from "./log-store.ts";
+import { type LogRecord, type LogStore, unlisted } from "./log-store.ts";
 import { openMemoryStorage } from "./memory/memory-storage.ts";
 
 const key = "local:me";
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
+
+async function appendParts(to: LogStore, log: string, parts: readonly LogRecord[]) {
+  for (const some of partGroups(parts)) await to.append(log, some);
+}
 
 async function throughStore(logs: LogStore, value: unknown, id = "v"): Promise<unknown> {
   const { fields, parts } = keepValue(id, value, "a value");

@@ -23,7 +23,7 @@ export interface Kept {
    * records that hold that text.
    */
   readonly fields: JsonObject;
-  /** To be stored before the record, with `appendParts`. */
+  /** To be stored before the record, in the groups of `partGroups`. */
   readonly parts: readonly LogRecord[];
 }
 
@@ -67,15 +67,6 @@ export function* partGroups(parts: readonly LogRecord[]): Generator<readonly Log
   for (let at = 0; at < parts.length; at += partsPerAppend) {
     yield parts.slice(at, at + partsPerAppend);
   }
-}
-
-/** Stores parts, in several appends if they are many. Storing them again stores nothing. */
-export async function appendParts(
-  logs: Pick<LogStore, "append">,
-  key: string,
-  parts: readonly LogRecord[],
-): Promise<void> {
-  for (const some of partGroups(parts)) await logs.append(key, some);
 }
 
 /** The ids of the parts of what these fields hold. */

@@ -1,6 +1,5 @@
 // How a turn begins: the user's message, and the period that it opens or goes on in, in one append.
 import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
-import { conflict } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { checkMessageId, controlId } from "../chat/control-ids.ts";
 import { isTakenBack } from "../chat/marks.ts";
@@ -9,7 +8,7 @@ import type { Period } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { besideWords, pendingId, waitingInput } from "../chat/waiting.ts";
-import { ThroughlineError } from "../errors.ts";
+import { conflict, ThroughlineError } from "../errors.ts";
 import { isErased, prepareBatch } from "../storage/batch.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import type { Turn } from "./turn.ts";

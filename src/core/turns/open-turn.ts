@@ -1,9 +1,8 @@
-import { conflict } from "../chat/chat-log.ts";
 import type { Outcome } from "../chat/interaction.ts";
 import type { Attachment, Role, StoredMessage } from "../chat/message.ts";
 import { type MessageInput, roleOf } from "../chat/message-input.ts";
 import type { ProviderModel, Resolution } from "../chat/provider-sessions.ts";
-import { invalid, isThroughlineError } from "../errors.ts";
+import { conflict, invalid, isThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { unknownUsage } from "../models/prices.ts";
 import type { Usage } from "../models/responder.ts";
@@ -200,7 +199,7 @@ export class OpenTurn implements AsyncDisposable {
       await storing;
     } catch (error) {
       this.#closing = undefined;
-      const isOver = lost.some((code) => isThroughlineError(error, code));
+      const isOver = isThroughlineError(error, ...lost);
       if (isOver || this.#isOverdue || this.#prompt.turn.isFenced) this.#abandon(error);
       throw error;
     }

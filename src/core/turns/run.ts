@@ -1,8 +1,9 @@
-import { conflict, notFound } from "../chat/chat-log.ts";
+import { notFound } from "../chat/chat-log.ts";
 import { ageNote } from "../chat/freshness.ts";
 import { periodView, type TurnTarget } from "../chat/provider-sessions.ts";
 import { utteranceOf } from "../chat/working-memories.ts";
 import type { ThroughlineError } from "../errors.ts";
+import { conflict } from "../errors.ts";
 import type { TurnHooks, TurnPart } from "../extension.ts";
 import { inSpan } from "../telemetry.ts";
 import { type Begun, beginRetry, beginTurn } from "./begun.ts";

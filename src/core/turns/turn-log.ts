@@ -1,6 +1,6 @@
 // What is stored of a turn after its user message, read once: its answer, its variants, its replay.
 import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
-import { conflict, notFound } from "../chat/chat-log.ts";
+import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { isTakenBack, Marks, shownMessages } from "../chat/marks.ts";
 import { isControl, isCutByModel, isMessage, type StoredMessage } from "../chat/message.ts";
@@ -9,7 +9,7 @@ import { periodView, type Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { answerId, retryAnswerId, stepNumber, variantOf } from "../chat/turn-ids.ts";
 import { besideWords, endWaits, pendingId, waitingInput } from "../chat/waiting.ts";
-import { ThroughlineError } from "../errors.ts";
+import { conflict, ThroughlineError } from "../errors.ts";
 import { isErased } from "../storage/batch.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";

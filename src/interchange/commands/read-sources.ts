@@ -2,7 +2,8 @@ import { constants } from "node:fs";
 import { lstat, open, opendir, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isErrno, wrongUsage } from "../../cli/failure.ts";
-import { ThroughlineError } from "../../core/errors.ts";
+import { invalid } from "../../core/errors.ts";
+import { tooLarge } from "../../core/json.ts";
 import type { Source } from "../import.ts";
 
 /** Files that one import takes. */
@@ -39,9 +40,7 @@ export async function findSources(path: string, ending: string): Promise<FoundSo
       if (!entry.isFile()) passedOver.push(`${file} is not a regular file: skipped`);
       else sources.push(fileSource(file, entry.mtimeMs, false));
       if (sources.length > maxFiles) {
-        throw new ThroughlineError(`${path} contains more than ${maxFiles} files`, {
-          code: "THROUGHLINE_TOO_LARGE",
-        });
+        throw tooLarge(`${path} contains more than ${maxFiles} files`);
       }
     }
   }
@@ -75,9 +74,7 @@ function fileSource(path: string, modifiedAt: number, followsLink: boolean): Sou
         const file = await open(path, flags);
         try {
           if (!(await file.stat()).isFile()) {
-            throw new ThroughlineError(`${path} is not a regular file`, {
-              code: "THROUGHLINE_INVALID",
-            });
+            throw invalid(`${path} is not a regular file`);
           }
           const buffer = Buffer.alloc(256 * 1024);
           for (;;) {

@@ -1,6 +1,6 @@
 // Where a log ends; and what may be left of a log of ours, told from a file of somebody else, where no commit holds.
 
-import { ThroughlineError } from "../../errors.ts";
+import { corrupt } from "../../errors.ts";
 import type { DiskFile } from "../disk/disk.ts";
 import { batchesBackward, reachBytes, readExactly } from "./batch-reader.ts";
 import {
@@ -61,8 +61,6 @@ export async function settleEnd(
   ports.report({ key, kind: "torn_tail", bytes, after_seq: seq, quarantined, reason });
   return found;
 }
-
-const corrupt = (message: string) => new ThroughlineError(message, { code: "THROUGHLINE_CORRUPT" });
 
 /**
  * Whether a file in which no commit holds may be ours, so that its bytes may be set aside.
