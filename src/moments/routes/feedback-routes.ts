@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { notFound } from "../../core/chat/chat-log.ts";
-import { invalid, isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { conflict, invalid, isThroughlineError, ThroughlineError } from "../../core/errors.ts";
 import { until } from "../../core/timers.ts";
 import { foreignFile } from "../../server/guard.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
@@ -153,9 +153,7 @@ async function readJudged(
     const supersedes = await packages.reactionTo(chatId, messageId);
     if (removals === recorder.removals) return { transcript, supersedes };
   }
-  throw new ThroughlineError("words are being removed: try again", {
-    code: "THROUGHLINE_CONFLICT",
-  });
+  throw conflict("words are being removed: try again");
 }
 
 /** For a target that is older than the buffers; they know themselves whether they have it. */
