@@ -51,6 +51,11 @@ const lines = [
   ...["| a | b |", "|---|---|", "<div>", "**bold", "`code", "*", "+ x", "$x", ">"],
 ];
 
+test("a number behind indented code, which begins no list there, and a fence below it", () => {
+  const text = `    words\n\n2) item\n   \`\`\`\n\n${long}\n\n$x\n\`\`\`\`\n~~~\n`;
+  assert.equal(piecesOf(text).map(html).join(""), html(text));
+});
+
 test("pieces of a text mean the same as the whole, however its lines follow each other", () => {
   let cuts = 0;
   for (let round = 0; round < 400; round++) {

@@ -5,7 +5,7 @@ const leastChars = 2_000;
 const line = /[^\r\n]*(?:\r\n|\r|\n|$)/y;
 /** An item of a list: the marker, and the spaces before its words. */
 const marker = /^( {0,3})(?:[-*+]|\d{1,9}[.)])(?: {1,4}(?=\S)|[ \t]|$)/;
-/** Such an item needs no blank line before it. */
+/** Such an item begins a list wherever it stands; another one does not behind indented code, say. */
 const interrupts = /^ {0,3}(?:[-*+]|1[.)])[ \t]+\S/;
 const fenceLine = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})/;
 /** In HTML a fence is none, and some of it goes past blank lines. */
@@ -52,8 +52,7 @@ export function piecesOf(text: string): readonly string[] {
       fence = { marks, isInItem };
       if (!isInItem) indent = 0;
     } else if (item !== undefined && (indent === 0 || before.length < indent)) {
-      isUnsure ||=
-        words === item.trimEnd() || (indent === 0 && !isBegin && !interrupts.test(words));
+      isUnsure ||= words === item.trimEnd() || (indent === 0 && !interrupts.test(words));
       indent = item.length + (/\s$/.test(item) ? 0 : 1);
     } else isUnsure ||= isShort;
   }
