@@ -163,6 +163,38 @@ test("reactions of a named annotator, of the model and to no named message are n
   for (const { status } of packages) assert.equal(status.retracted, null);
 });
 
+test("a reaction to a chat that is being forgotten is refused, since its log goes last", async (t) => {
+  const { home, now } = await world(t, { consent: { messages: true, wording: consentWording } });
+  const { throughline, post } = now();
+  const { chats } = throughline;
+  const [, answered] = (await chats.messages("local:me")).messages;
+  const remove = chats.files.delete.bind(chats.files);
+  let status = 0;
+  chats.files.delete = async (...what) => {
+    const body = { sentiment: "positive", what: "it", chat_id: "local:me" };
+    ({ status } = await post("/api/feedback", { ...body, target_message_id: answered?.id }));
+    return remove(...what);
+  };
+  await chats.forget("local:me");
+  assert.equal(status, 404);
+  assert.deepEqual(readdirSync(join(home, "feedback")), []);
+});
+
+test("a reaction that words are removed from each time it is read is refused in the end", async (t) => {
+  const { home, now } = await world(t, { consent: { messages: true, wording: consentWording } });
+  const { moments, throughline, post } = now();
+  const [asked, answered] = (await throughline.chats.messages("local:me")).messages;
+  const reactionTo = moments.packages.reactionTo.bind(moments.packages);
+  moments.packages.reactionTo = async (...about) => {
+    await throughline.chats.erase("local:me", asked?.id ?? "");
+    return reactionTo(...about);
+  };
+  const body = { sentiment: "positive", what: "it", chat_id: "local:me" };
+  const answer = await post("/api/feedback", { ...body, target_message_id: answered?.id });
+  assert.equal((await jsonOf(answer, 409)).code, "THROUGHLINE_CONFLICT");
+  assert.deepEqual(readdirSync(join(home, "feedback")), []);
+});
+
 for (const loss of ["forgotten", "erased"] as const) {
   test(`a reaction that is read while its words are ${loss} keeps none of them`, async (t) => {
     const { home, now } = await world(t, { consent: { messages: true, wording: consentWording } });

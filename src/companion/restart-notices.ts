@@ -105,7 +105,7 @@ export class RestartNotices {
     return untold([...all.filter((each) => each.totalRuns < report.totalRuns), report], last);
   }
 
-  /** What cannot be read now is told later, and nothing fails because of it. */
+  /** Passes over what cannot be read now: it is told later, and no turn fails because of it. */
   #leaveOut(error: unknown): undefined {
     const says = "a restart notice was left out";
     this.#kept.ports.logger.warn({ error: errorName(error) }, says);
@@ -132,18 +132,22 @@ export class RestartNotices {
   async passedOn(chatIds: readonly string[]): Promise<void> {
     for (const chatId of chatIds) {
       this.#passing.add(chatId);
-      const notice = await this.#pending(chatId);
-      if (notice?.run === undefined) continue;
-      const told = { told_session: notice.run };
-      await this.#kept.ports.chats.changeExisting(chatId, (transaction) => {
-        transaction.control("metadata", told);
-        transaction.set(told);
-      });
-      if (this.#passing.delete(chatId)) this.#acknowledge(chatId, notice);
+      try {
+        const notice = await this.#pending(chatId);
+        if (notice?.run === undefined) continue;
+        const told = { told_session: notice.run };
+        await this.#kept.ports.chats.changeExisting(chatId, (transaction) => {
+          transaction.control("metadata", told);
+          transaction.set(told);
+        });
+        if (this.#passing.has(chatId)) this.#acknowledge(chatId, notice);
+      } finally {
+        this.#passing.delete(chatId);
+      }
     }
   }
 
-  /** What the text of this run itself has to tell; `undefined`: a model of somebody's own was told. Rejects if that cannot be read. */
+  /** Finds what the text of this run itself has to tell; `undefined`: an app's own model was told. Rejects if that cannot be read. */
   pendingOfRun(): Promise<JudgedRestart | undefined> {
     return this.#untold(undefined);
   }
@@ -161,9 +165,12 @@ export class RestartNotices {
     const facts = await this.#facts(chatIds, restart, Number.MAX_SAFE_INTEGER, upMs);
     if (facts !== undefined)
       return { kind: facts.kind, text: noticeText(facts, this.#kept.ports.newId) };
-    throw new ThroughlineError("what the restart is told of cannot be read now: try again", {
-      code: "THROUGHLINE_UNAVAILABLE",
-    });
+    throw new ThroughlineError(
+      "the chats that the restart is about cannot be read now: try again",
+      {
+        code: "THROUGHLINE_UNAVAILABLE",
+      },
+    );
   }
 
   #acknowledge(chatId: string, { kind, text }: RestartNotice): void {
@@ -217,7 +224,7 @@ export class RestartNotices {
     return { kind: facts.kind, text, run: restart.totalRuns };
   }
 
-  /** What the notice says, without chats that cannot be read. `undefined`: that is all of them. */
+  /** Gathers what the notice says, without chats that cannot be read. `undefined`: none of them can. */
   async #facts(
     chatIds: readonly string[],
     restart: JudgedRestart,

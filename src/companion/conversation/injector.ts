@@ -139,7 +139,7 @@ export class Injector {
         if (items.length > 0) await stream.inject(text, ids);
         // Counts also when it comes late, for a call that was given up.
         if (this.#placeOf(ids.at(-1)) > this.#placeOf(this.#heard)) this.#heard = ids.at(-1);
-        const { [this.#placeOf(this.#heard)]: last } = this.#injects;
+        const last = this.#injects.find(({ id }) => id === this.#heard);
         const step = { kind: "client", client: this.#client, does: "heard" } as const;
         if (last !== undefined) await this.#kept.save({ ...step, text: last.id });
       } catch (error) {
@@ -150,7 +150,7 @@ export class Injector {
     return true;
   }
 
-  /** Where a text is in what is kept; -1: it is not. */
+  /** Finds the place of a text among those that are kept; -1: it is not one. */
   #placeOf(textId: string | undefined): number {
     return this.#injects.findIndex(({ id }) => id === textId);
   }

@@ -52,8 +52,8 @@ export interface PreparedDocument {
   readonly expectedRevision: number | undefined;
 }
 
-/** What one append of many takes, well within `logLimits`: characters of JSON, and records. */
-const group = { units: 1024 * 1024, records: 500 } as const;
+/** Most characters of JSON, and most records, of one append of many: well within `logLimits`. */
+const groupLimits = { units: 1024 * 1024, records: 500 } as const;
 
 /** Cuts a list into groups that each fit into one append and are quick to repeat. */
 export function appendGroups<T>(all: readonly T[], recordOf: (each: T) => LogRecord): T[][] {
@@ -61,7 +61,7 @@ export function appendGroups<T>(all: readonly T[], recordOf: (each: T) => LogRec
   let units = Number.POSITIVE_INFINITY;
   for (const each of all) {
     const size = JSON.stringify(recordOf(each)).length;
-    if (units + size > group.units || groups.at(-1)?.length === group.records) {
+    if (units + size > groupLimits.units || groups.at(-1)?.length === groupLimits.records) {
       groups.push([]);
       units = 0;
     }

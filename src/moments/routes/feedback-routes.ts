@@ -129,7 +129,7 @@ function addReactionsOfChat(router: Router, { packages }: Moments): void {
   );
 }
 
-/** Removals during which a reaction is read again; each takes as long as reading. */
+/** How often a reaction is read at most, where words are removed while it is read. */
 const mostReads = 10;
 
 /**

@@ -5,7 +5,7 @@ const leastChars = 2_000;
 const line = /[^\r\n]*(?:\r\n|\r|\n|$)/y;
 /** An item of a list: the marker, and the spaces before its words. */
 const marker = /^( {0,3})(?:[-*+]|\d{1,9}[.)])(?: {1,4}(?=\S)|[ \t]|$)/;
-/** Such an item begins a list wherever it stands; another one does not behind indented code, say. */
+/** Such an item begins a list wherever it stands. Another one may not, for example behind indented code. */
 const interrupts = /^ {0,3}(?:[-*+]|1[.)])[ \t]+\S/;
 const fenceLine = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})/;
 /** In HTML a fence is none, and some of it goes past blank lines. */

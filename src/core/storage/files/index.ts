@@ -391,7 +391,8 @@ export class FileIndex {
       worker = new Thread(threadFile(), {
         name: "throughline-index",
         workerData: data satisfies ThreadData,
-        resourceLimits: { maxYoungGenerationSizeMb: 8 }, // less memory, and as fast: what it makes is soon of no use
+        // Its objects are short-lived: a larger young generation takes memory and saves no time.
+        resourceLimits: { maxYoungGenerationSizeMb: 8 },
       });
     } catch {
       // The system gives no more threads. The journal, which may wait for this call, goes on.

@@ -229,7 +229,7 @@ export class Journal {
   }
 
   async #sync({ file }: Segment, waiting: number): Promise<void> {
-    const place = this.syncPlace.of(waiting);
+    const place = this.syncPlace.choose(waiting);
     if (place === "next pass") await nextPass();
     const isHere = place !== "another thread";
     const began = performance.now();

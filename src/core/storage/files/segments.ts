@@ -28,7 +28,7 @@ export const journalFolder = "journal";
 /** The home is idle when nothing was written for so long. */
 const idleMs = 5_000;
 
-/** The segment in use is looked for once in this time. */
+/** How often the segment in use is looked for, in milliseconds. */
 const lookMs = 1_000;
 
 /** So many full segments are freed together, and with so many, changes wait until one is free. */
@@ -102,8 +102,8 @@ export class Segments {
   }
 
   /**
-   * Whether somebody removed a segment: what is in it is of no use at a start, and the logs are synced instead. All
-   * that was written to it before is as lost, so it is enough to look now and then.
+   * Looks now and then whether somebody removed the segment in use. A start would not find what is in it, so its
+   * logs are synced instead. What was written to it before is lost in the same way: looking more often saves nothing.
    */
   #isLost(segment: Segment): boolean {
     const now = performance.now();

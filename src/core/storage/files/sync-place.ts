@@ -19,7 +19,7 @@ export class SyncPlace {
   readonly times = { count: 0, sum: 0 };
 
   /** @param waiting how many wait for this sync. @returns `"next pass"`: here, once others had their turn. */
-  of(waiting: number): "here" | "next pass" | "another thread" {
+  choose(waiting: number): "here" | "next pass" | "another thread" {
     this.#crowd = waiting > 1 ? crowded : Math.max(0, this.#crowd - 1);
     if (this.#crowd > 0 || this.#averageMs > fastMs) return "another thread";
     return this.#blockedMs < mostMs ? "here" : "next pass";
