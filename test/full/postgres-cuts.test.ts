@@ -46,7 +46,7 @@ describe("a failing connection", { concurrency: 12, skip }, () => {
     if (/lease$|others/.test(name) && !name.startsWith("an append")) continue;
     for (const direction of directions) {
       test(`${name} whose database is gone from any message on (${direction}) says what is stored`, () =>
-        inCutWorld(url, 1_000, async (world) => {
+        inCutWorld(url, 2_000, async (world) => {
           const count = await saysWhetherStored(world, call, direction, 2);
           unknown += count;
         }));

@@ -132,8 +132,9 @@ async function cutWorld(url: string, timeoutMs: number): Promise<CutWorld> {
   const companion = `companion-${++keys}`;
   const shared = { companion, durability: "process", leaseMs: 60_000 } as const;
   const both = {
-    mine: await openPostgresStorage({ ...shared, pool: pools[0] as pg.Pool, timeoutMs }),
+    // First: it may have to wait for its turn to create the schema, and has the time for that.
     other: await openPostgresStorage({ ...shared, pool: pools[1] as pg.Pool }),
+    mine: await openPostgresStorage({ ...shared, pool: pools[0] as pg.Pool, timeoutMs }),
     told: [] as string[],
   };
   both.other.cluster.subscribe(({ key }) => both.told.push(String(key)));
