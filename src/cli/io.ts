@@ -14,7 +14,10 @@ export interface Io {
   readonly errors: Writable;
   /** A person reads and types here, so that questions may be asked. */
   readonly isInteractive: boolean;
-  /** From now on these signals end nothing by themselves. @returns a function that ends it. */
+  /**
+   * From now on these signals end nothing by themselves. The same signal again within 500 ms counts
+   * once: under `npm start` one Ctrl-C comes from the terminal and from npm. @returns a function that ends it.
+   */
   onSignal(listener: (signal: EndSignal) => void): () => void;
   /** Ends the process at this point, whatever is under way. */
   exitNow(code: number): void;
@@ -53,9 +56,15 @@ export function processIo(): Io {
     errors: stderr,
     isInteractive: isatty(0) && isatty(1),
     onSignal(listener) {
-      for (const signal of endSignals) process.on(signal, listener);
+      const last = new Map<EndSignal, number>();
+      const hear = (signal: EndSignal) => {
+        const now = performance.now();
+        if (now - (last.get(signal) ?? -Infinity) > 500) listener(signal);
+        last.set(signal, now);
+      };
+      for (const signal of endSignals) process.on(signal, hear);
       return () => {
-        for (const signal of endSignals) process.off(signal, listener);
+        for (const signal of endSignals) process.off(signal, hear);
       };
     },
     exitNow: (code) => process.exit(code),
