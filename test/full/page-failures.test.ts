@@ -121,3 +121,17 @@ test("a refusal without a word names the provider as it is spelled, with its wor
     await box.getByRole("button", { name: "Answer it" }).waitFor();
   });
 });
+
+test("a message is sent though nothing answers whether a turn runs", { skip }, async () => {
+  await onPage({ script: [["Got it"]] }, async ({ page }) => {
+    await page.clock.install();
+    await page.route("**/turn", () => undefined); // held back for good
+    const asked = page.waitForRequest("**/turn");
+    await page.reload();
+    await asked;
+    await say(page, "Are you there?");
+    await message(page, "Are you there?").filter({ hasText: "Sending" }).waitFor();
+    await page.clock.fastForward(15_000);
+    await message(page, "Got it").waitFor();
+  });
+});

@@ -20,6 +20,9 @@ export const queryClient = new QueryClient({
   },
 });
 
+/** What is read and not answered for so long counts as not reached: others wait for it. */
+const answerMs = 15_000;
+
 let hearing: Promise<unknown> = Promise.resolve();
 
 /** What is read from now on waits for this: a page that hears no events yet would miss changes to it. */
@@ -79,12 +82,14 @@ export async function open(path: string, init: RequestInit = {}): Promise<Respon
   const isPost = method === "POST";
   const isForm = body instanceof FormData;
   if (method === "GET") await hearing;
+  const late = new AbortController();
+  const timer = method === "GET" ? setTimeout(() => late.abort(unreached()), answerMs) : undefined;
   const response = await reach(path, {
     method,
     headers: isPost && !isForm ? { ...headers, "content-type": "application/json" } : headers,
     body: isForm ? body : isPost ? JSON.stringify(body ?? {}) : null,
-    signal: signal ?? null,
-  });
+    signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
+  }).finally(() => clearTimeout(timer));
   if (response.ok) return response;
   if (response.status === 401) signedOut.set(true);
   throw await problemOf(response);
