@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { invalid, ThroughlineError } from "../errors.ts";
 import { checkJson, isJsonObject, type JsonObject, tooLarge } from "../json.ts";
 import { documentLimits, reservedDocumentNames, type WriteOptions } from "./document-store.ts";
@@ -388,18 +389,7 @@ export function checkSame(stored: StoredRecord, { json }: PreparedRecord): void 
 
 /** Whether two JSON texts hold the same value. The order of keys does not matter. */
 export function sameRecord(jsonA: string, jsonB: string): boolean {
-  return jsonA === jsonB || sameValue(JSON.parse(jsonA), JSON.parse(jsonB));
-}
-
-function sameValue(a: unknown, b: unknown): boolean {
-  if (Array.isArray(a) || Array.isArray(b)) {
-    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
-    return a.every((item, index) => sameValue(item, b[index]));
-  }
-  if (!isJsonObject(a) || !isJsonObject(b)) return a === b;
-  const keys = Object.keys(a);
-  if (keys.length !== Object.keys(b).length) return false;
-  return keys.every((key) => Object.hasOwn(b, key) && sameValue(a[key], b[key]));
+  return jsonA === jsonB || isDeepStrictEqual(JSON.parse(jsonA), JSON.parse(jsonB));
 }
 
 /** What is left of a record whose content was erased, without its `seq`. */
