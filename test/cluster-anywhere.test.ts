@@ -65,7 +65,7 @@ function held(...words: string[]) {
 for (const [name, openPlace] of places) {
   /** Runs the work with so many processes, and ends them all. */
   const together = (says: string, count: number, work: (place: ClusterPlace) => Promise<void>) =>
-    void test(`${name}, ${count} processes: ${says}`, async () => {
+    void test(`${name}, ${count} processes: ${says}`, { timeout: 120_000 }, async () => {
       const place = await openPlace();
       const alive = setInterval(() => undefined, 1_000); // timers of a storage keep no process alive
       try {
