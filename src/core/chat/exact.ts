@@ -166,9 +166,10 @@ export async function filesInPlace<T>(
   });
   if (hashes.length === 0) return value;
   const named = /^(data:[^,]{0,200};base64,)?sha256:([0-9a-f]{64})$/;
-  return mapTexts(value, (text) => {
+  return mapTexts(value, (text, key) => {
     const [, head = "", hash = ""] = named.exec(text) ?? [];
-    const data = found.get(hash);
+    // A name in another place was given: such as the digest that a tool made of the file.
+    const data = head !== "" || key === "data" ? found.get(hash) : undefined;
     return data === undefined ? text : head + data;
   }) as T;
 }
