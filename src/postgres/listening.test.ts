@@ -12,12 +12,13 @@ import type { PostgresClient, PostgresPool, PostgresStatement } from "./pool.ts"
 class ScriptedClient extends EventEmitter implements PostgresClient {
   readonly asked: string[] = [];
   isReleased = false;
-  /** What it rejects: the beginning of a statement. */
+  /** What it rejects: the beginning of a statement; and with what. */
   refuses: string | undefined;
+  refusal = new Error("refused");
 
   async query({ text }: PostgresStatement) {
     this.asked.push(text);
-    if (this.refuses !== undefined && text.startsWith(this.refuses)) throw new Error("refused");
+    if (this.refuses !== undefined && text.startsWith(this.refuses)) throw this.refusal;
     const rows = text.startsWith("select pg_is_in_recovery") ? [{ standby: false, pid: 1 }] : [];
     return { rows, rowCount: rows.length };
   }
@@ -118,6 +119,21 @@ test("a connection that hears nothing is asked every 5 s, and replaced when it d
   const asked = clients[0]?.asked.filter((text) => text === "select 1");
   assert.deepEqual(asked, ["select 1", "select 1", "select 1"]);
   if (clients[0] !== undefined) clients[0].refuses = "select 1";
+  await timers.pass(5_000);
+  assert.deepEqual(events, ["missed"]);
+  listener.close();
+});
+
+test("a connection whose server refused an answer once is asked on", async () => {
+  const { clients, events, listener, timers } = listening();
+  await listener.open();
+  const [client] = clients as [ScriptedClient];
+  const { refusal } = client;
+  client.refuses = "select 1";
+  client.refusal = Object.assign(new Error("canceled"), { code: "57014", severity: "ERROR" });
+  await timers.pass(5_000);
+  assert.deepEqual(events, []);
+  client.refusal = refusal;
   await timers.pass(5_000);
   assert.deepEqual(events, ["missed"]);
   listener.close();

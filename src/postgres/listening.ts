@@ -71,12 +71,9 @@ export class Listening {
     if (connection.isBroken) return;
     this.#cancelWait = this.#process.timers.after(checkMs, () => {
       if (this.#connection !== connection) return;
-      // A failure breaks the connection, and is then a loss.
-      const check = connection.run({ text: "select 1" }).then(
-        () => this.#checkLater(connection),
-        () => undefined,
-      );
-      void check;
+      // No answer breaks the connection, and is then a loss; one that refuses is an answer too.
+      const again = () => this.#checkLater(connection);
+      connection.run({ text: "select 1" }).then(again, again);
     });
   }
 
