@@ -139,6 +139,20 @@ test("a connection whose server refused an answer once is asked on", async () =>
   listener.close();
 });
 
+test("what is asked goes over the connection that listens, and over another one while that owes an answer", async () => {
+  const { clients, listener } = listening();
+  await listener.open();
+  const asked = () =>
+    clients.map((client) => client.asked.filter((text) => text === "beat").length);
+  await listener.query({ text: "beat" });
+  assert.deepEqual(asked(), [1]);
+  await Promise.all([listener.query({ text: "beat" }), listener.query({ text: "beat" })]);
+  assert.deepEqual(asked(), [2, 1]);
+  listener.close();
+  await listener.query({ text: "beat" });
+  assert.deepEqual(asked(), [2, 1, 1]);
+});
+
 test("closing while the database is away ends the trying; while it comes back, the connection too", async () => {
   const away = listening();
   await away.listener.open();

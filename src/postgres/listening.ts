@@ -1,6 +1,7 @@
 import { errorName } from "../core/errors.ts";
 import type { Connection } from "./connection.ts";
 import type { ClusterProcess } from "./database.ts";
+import type { PostgresStatement, Row } from "./pool.ts";
 
 /** What it tells. */
 interface ListeningEvents {
@@ -19,6 +20,7 @@ export class Listening {
   readonly #process: Omit<ClusterProcess, "companion" | "processId">;
   readonly #events: ListeningEvents;
   #connection: Connection | undefined;
+  #isAsking = false;
   #cancelWait: (() => void) | undefined;
   #closed = false;
 
@@ -30,6 +32,21 @@ export class Listening {
   /** Resolves when it listens. */
   async open(): Promise<void> {
     this.#keep(await this.#listen());
+  }
+
+  /**
+   * Asks over the connection that listens, for which no other call has to be waited; over another one while that is
+   * lost, or has not answered what it was asked before.
+   */
+  async query(statement: PostgresStatement): Promise<readonly Row[]> {
+    const connection = this.#isAsking ? undefined : this.#connection;
+    if (connection === undefined) return this.#process.database.query(statement);
+    this.#isAsking = true;
+    try {
+      return await connection.run(statement);
+    } finally {
+      this.#isAsking = false;
+    }
   }
 
   close(): void {
