@@ -34,10 +34,13 @@ interface Framework {
   read(throughline: Throughline): Promise<unknown>;
 }
 
+/** What a tool says of the picture looks like the name that stands for it in the log. */
+const digest = `sha256:${sha256}`;
+
 const uiMessage = (url: string) => ({
   id: "m1",
   role: "user",
-  metadata: { shot: url },
+  metadata: { shot: url, digest },
   parts: [
     { type: "text", text: "look" },
     { type: "file", mediaType: "image/png", filename: "cat.png", url },
@@ -70,14 +73,20 @@ async function post(throughline: Throughline, message: object, id = chat): Promi
 const human = new HumanMessage({
   content: [
     { type: "text", text: "look" },
-    { type: "image", source_type: "base64", mime_type: "image/png", data: base64 },
+    {
+      type: "image",
+      source_type: "base64",
+      mime_type: "image/png",
+      data: base64,
+      metadata: { digest },
+    },
   ],
 });
 const item = {
   role: "user" as const,
   content: [
     { type: "input_text" as const, text: "look" },
-    { type: "input_image" as const, image: url },
+    { type: "input_image" as const, image: url, providerData: { digest } },
   ],
 };
 const frameworks: Readonly<Record<string, Framework>> = {

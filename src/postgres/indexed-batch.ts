@@ -36,7 +36,6 @@ export interface IndexedBatch extends Omit<PreparedBatch, "records" | "headJson"
 
 /** An index entry of the database has at most 2,704 bytes, and other columns stand beside this one. */
 const longestSortedAt = 64;
-const longestLabel = 256;
 
 /** How one collection reads its records, and where it is. */
 export interface Indexing {
@@ -91,7 +90,7 @@ function parsedHead(json: string): LogHead {
 
 /** The form in which a label is stored and asked for: the database takes neither NUL nor half a pair. */
 export function labelText(label: string): string {
-  return JSON.stringify(label).slice(1, -1).slice(0, longestLabel);
+  return JSON.stringify(label).slice(1, -1);
 }
 
 /** The lexemes of a record of the log with these places. */

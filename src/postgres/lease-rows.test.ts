@@ -279,6 +279,23 @@ test(
   },
 );
 
+test("a process whose connections are all in use keeps its leases", skip, async () => {
+  const companion = newCompanion();
+  const pool = new CutPool();
+  await using storage = await join({ companion, pool, leaseMs: 3_000, timeoutMs: 60_000 });
+  const lease = await storage.leases.acquire(chat);
+  const taken = await Promise.all([pool.connect(), pool.connect(), pool.connect()]);
+  const waiting = storage.logs("chats", contractProjection).tail(chat.key, 1);
+  const times = new Set<string>(); // each heartbeat moves it
+  const until = "select alive_until::text as at from throughline.processes where companion = $1";
+  while (times.size < 5 && !lease.lost.aborted)
+    times.add(String((await rows(until, [companion]))[0]?.["at"]));
+  assert.equal(lease.lost.aborted, false);
+  for (const client of taken) client.release();
+  assert.equal(await waiting, undefined);
+  await lease.release();
+});
+
 test("what others send on the channel of a companion is passed over", skip, async () => {
   const companion = newCompanion();
   await using a = await join({ companion });

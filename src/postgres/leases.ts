@@ -2,16 +2,20 @@ import type { HeldName, LeasePlace } from "../core/storage/cluster-leases.ts";
 import type { LeaseName } from "../core/storage/leases.ts";
 import type { LogHead } from "../core/storage/log-store.ts";
 import type { ClusterProcess } from "./database.ts";
+import type { Listening } from "./listening.ts";
 import { freedPayload } from "./notification.ts";
 
 /** The leases of this process in the rows of the logs; the database's clock decides which processes live. */
 export class PostgresLeases implements LeasePlace {
   readonly #process: ClusterProcess;
   readonly #leaseMs: number;
+  readonly #beats: Pick<Listening, "query">;
 
-  constructor(process: ClusterProcess, leaseMs: number) {
+  /** @param beats heartbeats go over it: they must not wait for the calls of this process. */
+  constructor(process: ClusterProcess, leaseMs: number, beats: Pick<Listening, "query">) {
     this.#process = process;
     this.#leaseMs = leaseMs;
+    this.#beats = beats;
   }
 
   async take({ collection, key }: LeaseName, life: number, waits: boolean) {
@@ -29,9 +33,8 @@ export class PostgresLeases implements LeasePlace {
   }
 
   async beat(life: number): Promise<boolean> {
-    const { database, companion } = this.#process;
-    const values = [companion, this.#owner(life), this.#leaseMs];
-    const [row] = await database.query({ ...statements.beat, values });
+    const values = [this.#process.companion, this.#owner(life), this.#leaseMs];
+    const [row] = await this.#beats.query({ ...statements.beat, values });
     return row?.["was_alive"] === true;
   }
 

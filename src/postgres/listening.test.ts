@@ -12,12 +12,13 @@ import type { PostgresClient, PostgresPool, PostgresStatement } from "./pool.ts"
 class ScriptedClient extends EventEmitter implements PostgresClient {
   readonly asked: string[] = [];
   isReleased = false;
-  /** What it rejects: the beginning of a statement. */
+  /** What it rejects: the beginning of a statement; and with what. */
   refuses: string | undefined;
+  refusal = new Error("refused");
 
   async query({ text }: PostgresStatement) {
     this.asked.push(text);
-    if (this.refuses !== undefined && text.startsWith(this.refuses)) throw new Error("refused");
+    if (this.refuses !== undefined && text.startsWith(this.refuses)) throw this.refusal;
     const rows = text.startsWith("select pg_is_in_recovery") ? [{ standby: false, pid: 1 }] : [];
     return { rows, rowCount: rows.length };
   }
@@ -121,6 +122,35 @@ test("a connection that hears nothing is asked every 5 s, and replaced when it d
   await timers.pass(5_000);
   assert.deepEqual(events, ["missed"]);
   listener.close();
+});
+
+test("a connection whose server refused an answer once is asked on", async () => {
+  const { clients, events, listener, timers } = listening();
+  await listener.open();
+  const [client] = clients as [ScriptedClient];
+  const { refusal } = client;
+  client.refuses = "select 1";
+  client.refusal = Object.assign(new Error("canceled"), { code: "57014", severity: "ERROR" });
+  await timers.pass(5_000);
+  assert.deepEqual(events, []);
+  client.refusal = refusal;
+  await timers.pass(5_000);
+  assert.deepEqual(events, ["missed"]);
+  listener.close();
+});
+
+test("what is asked goes over the connection that listens, and over another one while that owes an answer", async () => {
+  const { clients, listener } = listening();
+  await listener.open();
+  const asked = () =>
+    clients.map((client) => client.asked.filter((text) => text === "beat").length);
+  await listener.query({ text: "beat" });
+  assert.deepEqual(asked(), [1]);
+  await Promise.all([listener.query({ text: "beat" }), listener.query({ text: "beat" })]);
+  assert.deepEqual(asked(), [2, 1]);
+  listener.close();
+  await listener.query({ text: "beat" });
+  assert.deepEqual(asked(), [2, 1, 1]);
 });
 
 test("closing while the database is away ends the trying; while it comes back, the connection too", async () => {

@@ -1,6 +1,7 @@
 import { errorName } from "../core/errors.ts";
 import type { Connection } from "./connection.ts";
 import type { ClusterProcess } from "./database.ts";
+import type { PostgresStatement, Row } from "./pool.ts";
 
 /** What it tells. */
 interface ListeningEvents {
@@ -19,6 +20,7 @@ export class Listening {
   readonly #process: Omit<ClusterProcess, "companion" | "processId">;
   readonly #events: ListeningEvents;
   #connection: Connection | undefined;
+  #isAsking = false;
   #cancelWait: (() => void) | undefined;
   #closed = false;
 
@@ -30,6 +32,21 @@ export class Listening {
   /** Resolves when it listens. */
   async open(): Promise<void> {
     this.#keep(await this.#listen());
+  }
+
+  /**
+   * Asks over the connection that listens, for which no other call has to be waited; over another one while that is
+   * lost, or has not answered what it was asked before.
+   */
+  async query(statement: PostgresStatement): Promise<readonly Row[]> {
+    const connection = this.#isAsking ? undefined : this.#connection;
+    if (connection === undefined) return this.#process.database.query(statement);
+    this.#isAsking = true;
+    try {
+      return await connection.run(statement);
+    } finally {
+      this.#isAsking = false;
+    }
   }
 
   close(): void {
@@ -71,12 +88,9 @@ export class Listening {
     if (connection.isBroken) return;
     this.#cancelWait = this.#process.timers.after(checkMs, () => {
       if (this.#connection !== connection) return;
-      // A failure breaks the connection, and is then a loss.
-      const check = connection.run({ text: "select 1" }).then(
-        () => this.#checkLater(connection),
-        () => undefined,
-      );
-      void check;
+      // No answer breaks the connection, and is then a loss; one that refuses is an answer too.
+      const again = () => this.#checkLater(connection);
+      connection.run({ text: "select 1" }).then(again, again);
     });
   }
 

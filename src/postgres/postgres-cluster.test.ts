@@ -123,7 +123,8 @@ class PostgresPlace implements SharedPlace {
 
   async interrupt(storage: Storage): Promise<void> {
     const healed = new Promise<void>((resolve) => storage.cluster.onMissed(resolve));
-    await this.#cut(this.#member(storage), "and query like 'listen%'");
+    // What the connection that listens was asked last: to listen, or to note a heartbeat.
+    await this.#cut(this.#member(storage), "and query ~ '^(listen|with before)'");
     await healed;
   }
 

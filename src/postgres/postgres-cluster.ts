@@ -53,8 +53,6 @@ export class PostgresCluster implements Cluster {
     this.processId = processId;
     this.#context = context;
     this.#subscribers = new Subscribers(logger);
-    this.#places = new PostgresLeases(own, leaseMs);
-    this.leases = new ClusterLeases(this.#places, epochs, { clock, timers, leaseMs, logger });
     this.#publishing = new PublishQueue(own);
     this.#subscription = new Subscription(processId, {
       message: (text, from) => this.#subscribers.receive(text, from),
@@ -68,6 +66,8 @@ export class PostgresCluster implements Cluster {
       },
       missed: () => this.#missed(),
     });
+    this.#places = new PostgresLeases(own, leaseMs, this.#listening);
+    this.leases = new ClusterLeases(this.#places, epochs, { clock, timers, leaseMs, logger });
   }
 
   /** Removes what dead processes left. Resolves when this process gets the messages of the others. */

@@ -146,6 +146,9 @@ export const listClauses: readonly Clause[] = [
       for (const label of ["person:ada", "100%", "a,b"]) {
         assert.deepEqual(await listed(log, label), ["b"], label);
       }
+      const long = "session:".padEnd(2_000, "x");
+      for (const key of ["e", "f"]) await touch(log, key, at(5, { labels: [long + key] }));
+      assert.deepEqual([await listed(log, `${long}e`), await listed(log, long)], [["e"], []]);
       await touch(log, "a", at(5, { labels: ["y", "z"] }));
       assert.deepEqual([await listed(log, "x"), await listed(log, "z")], [["d"], ["a"]]);
       await touch(log, "a", at(6));

@@ -288,3 +288,26 @@ test("an answer that is longer than a record is kept whole", async (t) => {
   assert.equal(await w.unanswered(), 0);
   assert.equal((await w.stored())[1]?.content.length, 256 * 1024);
 });
+
+/** What is forgotten while its answer is made, by the size of a picture in that answer. */
+for (const length of [100, 30_000, 600_000]) {
+  for (const isBegunAgain of [false, true]) {
+    const how = isBegunAgain ? "begun again" : "not begun again";
+    test(`a forgotten chat does not come back by an answer with a picture of ${length} characters; ${how}`, async (t) => {
+      const forgotten = Promise.withResolvers<void>();
+      const url = `data:image/png;base64,${randomText(length)}`;
+      const picture = { type: "file", mediaType: "image/png", url };
+      const steps = [{ type: "start-step" }, picture, forgotten.promise, ...whole("late").slice(1)];
+      const w = await world(t, [steps]);
+      const { chats } = w.throughline;
+      const response = await w.post(user("m1", "paint"));
+      await chats.forget("c1");
+      if (isBegunAgain) await chats.append("c1", [{ role: "user", content: "new" }]);
+      forgotten.resolve();
+      assert.match(await response.text(), /"type":"error"/);
+      const records = await Array.fromAsync(chats.logs.read("c1"), ({ content }) => content);
+      assert.deepEqual([records, await chats.files.list("c1")], [isBegunAgain ? ["new"] : [], []]);
+      assert.equal((await chats.list()).chats.length, isBegunAgain ? 1 : 0);
+    });
+  }
+}

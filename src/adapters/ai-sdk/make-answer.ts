@@ -289,8 +289,8 @@ class Answer {
   }
 
   #inputs(): Promise<TurnEnd["messages"]> {
-    const { throughline, chatId } = this.#making;
-    return inputsOf(throughline.chats, chatId, this.#drafts);
+    const { throughline, chatId, turn } = this.#making;
+    return inputsOf(throughline.chats, chatId, turn.user.id, this.#drafts);
   }
 
   /** Stores the end of the turn. @returns the chunk that tells how it ended. */

@@ -181,7 +181,7 @@ async function continuation(throughline: Chats, asked: ChatRequest): Promise<Pla
   const prepare = async (turn: OpenTurn) => {
     const { records, now, before, ...found } = await find();
     if (isMore && !found.isMore) return undefined;
-    const changes = await inputsOf(chats, chatId, records.next(now));
+    const changes = await inputsOf(chats, chatId, turn.user.id, records.next(now));
     if (changes.length > 0) await turn.keep(changes);
     return continuing(before, records);
   };

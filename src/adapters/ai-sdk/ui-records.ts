@@ -77,12 +77,12 @@ const unlessDamaged = unless("THROUGHLINE_CORRUPT");
 async function exactFields(
   log: Chats,
   chatId: string,
-  of: { readonly record: string } & Piece,
+  of: { readonly record: string; readonly turn?: string } & Piece,
 ): Promise<Partial<Awaited<ReturnType<typeof keepExact>>>> {
-  const { record, id, from, parts, metadata } = of;
+  const { record, turn, id, from, parts, metadata } = of;
   const value = metadata === undefined ? { parts } : { parts, metadata };
   const isPlain = parts === undefined && metadata === undefined;
-  const kept = isPlain ? undefined : await keepExact(log, chatId, record, value);
+  const kept = isPlain ? undefined : await keepExact(log, chatId, record, value, turn);
   return { ...kept, exact: { ...kept?.exact, framework, ui_message: id, from } };
 }
 
@@ -226,15 +226,16 @@ export class UiRecords {
   }
 }
 
-/** Drafts as they are stored, once what is too long for them is stored. */
+/** Drafts of a turn as they are stored, once what is too long for them is stored. */
 export async function inputsOf(
   log: Chats,
   chatId: string,
+  turn: string,
   drafts: readonly Draft[],
 ): Promise<readonly MessageInput[]> {
   const inputs: MessageInput[] = [];
   for (const { message, piece } of drafts) {
-    const kept = piece && (await exactFields(log, chatId, { record: message.id, ...piece }));
+    const kept = piece && (await exactFields(log, chatId, { record: message.id, turn, ...piece }));
     inputs.push({ ...message, ...kept });
   }
   return inputs;

@@ -72,9 +72,11 @@ export class ConversationItems {
     const { chats } = this.#throughline;
     await chats.existing(this.#id);
     const inputs = await this.inputs(items);
-    const stored = await chats.changeExisting(this.#id, (transaction) =>
-      inputs.map((input) => transaction.message(input) as unknown as StoredMessage),
-    );
+    const stored = await chats.changeExisting(this.#id, async (transaction) => {
+      const added: StoredMessage[] = [];
+      for (const input of inputs) added.push(await chats.appendTo(transaction, input));
+      return added;
+    });
     const data = items.map((item, index) => withId(asShown(item), stored[index]?.id ?? ""));
     return { stored, data };
   }

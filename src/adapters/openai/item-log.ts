@@ -127,10 +127,12 @@ export class ItemLog {
    * resolves.
    *
    * @param isHidden whether people are not shown it, as they have it already.
+   * @param turn the id of the message that they answer: see `keepExact`.
    */
   async inputs(
     items: readonly Item[],
     isHidden: (item: Item) => boolean = () => false,
+    turn?: string,
   ): Promise<(MessageInput & { readonly id: string })[]> {
     const { chats, ports } = this.#throughline;
     const { framework } = this.#dialect;
@@ -147,7 +149,7 @@ export class ItemLog {
         isDeepStrictEqual(itemsOf(shown as StoredMessage, this.#dialect), [item]);
       if (isPlain) inputs.push({ ...shown, id });
       else {
-        const { exact, attachments } = await keepExact(chats, this.#chatId, id, item);
+        const { exact, attachments } = await keepExact(chats, this.#chatId, id, item, turn);
         const said = shown ?? { role: "assistant", content: "" };
         inputs.push({ ...said, id, hidden, attachments, exact: { ...exact, framework } });
       }
@@ -202,7 +204,7 @@ export class ItemLog {
             if (shown !== undefined) transaction.message(shown);
           }
           for (const input of inputs) {
-            const message = transaction.message(input);
+            const message = await chats.appendTo(transaction, input);
             if (cutOff.gone.length === 0) transaction.hear(message);
           }
           return cutOff.gone;

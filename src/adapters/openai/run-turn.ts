@@ -220,7 +220,7 @@ export class RunTurn {
       await this.end();
       throw error;
     });
-    const inputs = await this.#log.inputs(items);
+    const inputs = await this.#log.inputs(items, undefined, id);
     await assertThere();
     try {
       await store(inputs);

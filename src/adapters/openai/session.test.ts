@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MemorySession } from "@openai/agents";
+import { randomText } from "../../../test/support/random-text.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { ThroughlineSession } from "./session.ts";
 
@@ -257,5 +258,31 @@ for (const [kind, open] of Object.entries(kinds)) {
     reads = 0;
     await s.applyHistoryTransaction(args);
     assert.deepEqual(await s.getItems(), [user("once")]);
+  });
+}
+
+for (const kind of ["append_items", "replace_suffix"] as const) {
+  test(`a long item whose chat is forgotten while it is stored is refused whole: ${kind}`, async () => {
+    const throughline = await openThroughline({ storage: "memory" });
+    const { chats } = throughline;
+    const session = new ThroughlineSession(throughline, "s-1");
+    await session.addItems([user("one")]);
+    const long = {
+      type: "reasoning",
+      content: [{ type: "input_text", text: randomText(300_000) }],
+    };
+    const { change } = chats;
+    let changes = 0;
+    chats.change = async (...given) => {
+      // First come the parts, then the item.
+      if (++changes === 2) await chats.forget("s-1");
+      return change.apply(chats, given) as never;
+    };
+    const args = kind === "append_items" ? append("1", [long]) : replace("1", [], [long]);
+    await assert.rejects(session.applyHistoryTransaction(args), { code: "THROUGHLINE_NOT_FOUND" });
+    assert.deepEqual(
+      [changes, await session.getItems(), await chats.list()],
+      [2, [], { chats: [] }],
+    );
   });
 }

@@ -100,3 +100,24 @@ test("a chat that is forgotten while the parts of a message are stored does not 
   await assert.rejects(chats.append(chat, [message]), gone);
   assert.equal((await chats.list()).chats.length, 0);
 });
+
+for (const [what, since] of [
+  ["was forgotten", []],
+  ["has begun again since it was forgotten", [{ role: "user", content: "new" }]],
+] as const) {
+  test(`nothing of an answer is kept in a chat that ${what}`, async (t) => {
+    const { chats } = await open(t, join(temporaryDirectory(t), "home"));
+    const answer = { data: Buffer.alloc(9_000, 7).toString("base64"), text: "x".repeat(300_000) };
+    await chats.append(chat, [{ id: "m1", role: "user", content: "hello" }]);
+    const { exact } = await keepExact(chats, chat, "m2", answer, "m1");
+    assert.equal((exact["parts"] as readonly string[]).length, 3);
+    await chats.forget(chat);
+    if (since.length > 0) await chats.append(chat, since);
+    const keeping = keepExact(chats, chat, "m3", answer, "m1");
+    await assert.rejects(keeping, { code: "THROUGHLINE_NOT_FOUND" });
+    assert.deepEqual(
+      [(await chats.state(chat)).seq, await chats.files.list(chat)],
+      [since.length, []],
+    );
+  });
+}

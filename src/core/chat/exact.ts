@@ -18,6 +18,7 @@ import type { MessageInput } from "./message-input.ts";
  * nothing twice.
  *
  * @param messageId of the message that is appended next, with what this returns as `exact`.
+ * @param turn the id of the message that it answers: where that is gone nothing is stored. Without it a chat may begin.
  * @returns what stands for the value: the `exact` and the `attachments` of the message.
  * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: see `exactText`.
  *   `THROUGHLINE_NOT_FOUND`: the chat was forgotten during this. `THROUGHLINE_CONFLICT`: the message was erased.
@@ -27,6 +28,7 @@ export async function keepExact(
   chatId: string,
   messageId: string,
   given: unknown,
+  turn?: string,
 ): Promise<{
   readonly exact: JsonObject;
   readonly attachments: readonly (Attachment & JsonObject)[] | undefined;
@@ -39,9 +41,12 @@ export async function keepExact(
       : keepText(messageId, exactText(value, "a message"), "a message", 0);
   for (const some of partGroups(parts)) {
     // What is forgotten from now on must not begin again by its parts.
-    const change = some[0] === parts[0] ? log.change.bind(log) : log.changeExisting.bind(log);
+    const mayBegin = some[0] === parts[0] && turn === undefined;
+    const change = mayBegin ? log.change.bind(log) : log.changeExisting.bind(log);
     await change(chatId, async (transaction) => {
       const ids = some.map(({ id }) => id);
+      if (turn !== undefined && (await log.logs.find(chatId, turn)) === undefined)
+        throw notFound(chatId, "message");
       const stored = await log.logs.findAll(chatId, [messageId, ...ids]);
       if ([...stored.values()].some(isErased)) {
         const says = `the message ${JSON.stringify(messageId)} was erased`;
@@ -166,9 +171,10 @@ export async function filesInPlace<T>(
   });
   if (hashes.length === 0) return value;
   const named = /^(data:[^,]{0,200};base64,)?sha256:([0-9a-f]{64})$/;
-  return mapTexts(value, (text) => {
+  return mapTexts(value, (text, key) => {
     const [, head = "", hash = ""] = named.exec(text) ?? [];
-    const data = found.get(hash);
+    // A name in another place was given: such as the digest that a tool made of the file.
+    const data = head !== "" || key === "data" ? found.get(hash) : undefined;
     return data === undefined ? text : head + data;
   }) as T;
 }

@@ -316,8 +316,8 @@ export class Answer {
     const { chats, turn, begun } = this.#prompt;
     try {
       turn.assertUnfenced();
-      const message = await chats.changeExisting(turn.chatId, (transaction) => {
-        const by = answeredBy(transaction, turn, begun, this.#responder);
+      const message = await chats.changeExisting(turn.chatId, async (transaction) => {
+        const by = await answeredBy(chats, transaction, begun, this.#responder);
         return transaction.message({ id, ...fields, ...by });
       });
       this.#stored.push(message);

@@ -1,4 +1,5 @@
 // The end of a turn: its answer, usage and period in one append.
+import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { Outcome } from "../chat/interaction.ts";
 import type { AnswerStats, StoredMessage } from "../chat/message.ts";
@@ -67,7 +68,7 @@ export function endTurn(
   const { generation } = begun.period;
   const { chatId, id, retryId } = turn;
   return chats.changeExisting(chatId, async (transaction) => {
-    const by = answeredBy(transaction, turn, begun, ended);
+    const by = await answeredBy(chats, transaction, begun, ended);
     const isLate = by["hidden"] === true;
     const hasAnswer = ended.text !== "" || ended.outcome === "answered";
     const isOpen = transaction.head.open_turn?.id === id;
@@ -184,16 +185,21 @@ function reportedBy(transaction: Transaction, ended: Ended) {
   return { reported: { ...transaction.head.reported, [provider]: use } };
 }
 
-/** Whose turn an answer, a call or a result is of, and who made it. */
-export function answeredBy(
-  transaction: Transaction,
-  turn: Pick<Turn, "id">,
-  begun: Begun,
+/**
+ * Whose turn an answer, a call or a result is of, and who made it.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: the chat was forgotten, and another one of its id has begun.
+ */
+export async function answeredBy(
+  { logs }: Pick<Chats, "logs">,
+  { chatId, head }: Pick<Transaction, "chatId" | "head">,
+  { user: { id }, period: { generation } }: Begun,
   { provider, model }: ProviderModel,
-): JsonObject {
-  const { generation } = begun.period;
-  const by = { turn: turn.id, provider, model };
-  if (transaction.head.session?.generation === generation) return by;
+): Promise<JsonObject> {
+  const isThere = head.open_turn?.id === id || (await logs.find(chatId, id)) !== undefined;
+  if (!isThere) throw notFound(chatId, "message");
+  const by = { turn: id, provider, model };
+  if (head.session?.generation === generation) return by;
   // Its period has ended: out of every view of the one that began since.
   return { ...by, hidden: true, generation };
 }

@@ -464,6 +464,22 @@ test("a chat that was forgotten without asking the turns is free again once its 
   await next.close(answered("Hello"));
 });
 
+for (const how of ["keep", "close"] as const) {
+  test(`what a turn says of a forgotten chat is not in the one that has begun since: ${how}`, async () => {
+    const c = await companion();
+    const turn = opened(await c.turns.open(chat, { content: "My secret" }, target));
+    await c.chats.forget(chat);
+    await c.sessions.resolve(chat, target);
+    await c.chats.append(chat, [{ role: "user", content: "New" }]);
+    const said = answered("Your secret");
+    const storing = how === "keep" ? turn.keep(said.messages) : turn.close(said);
+    await assert.rejects(storing, { code: "THROUGHLINE_NOT_FOUND" });
+    assert.deepEqual(await c.transcript(), ["user: New"]);
+    await turn.fail();
+    assert.equal((await c.chats.row(chat)).message_count, 1);
+  });
+}
+
 test("a close that is refused stores nothing, and can be repeated", async () => {
   const c = await companion();
   const turn = opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target));

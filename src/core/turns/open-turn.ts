@@ -168,7 +168,7 @@ export class OpenTurn implements AsyncDisposable {
     const { turn, begun, chats } = this.#prompt;
     const { stored, after } = await chats.changeExisting(turn.chatId, async (transaction) => {
       this.#assertOpen(); // it may have ended while this waited
-      const by = answeredBy(transaction, turn, begun, this.#target);
+      const by = await answeredBy(chats, transaction, begun, this.#target);
       const { seq } = transaction;
       const all: StoredMessage[] = [];
       for (const message of messages) {
