@@ -17,13 +17,12 @@ import { type PostgresLocation, parsePostgresUrl } from "./store-location.ts";
 
 /** What any command can be told about the companion; what is absent was not said. */
 export interface Flags
-  extends Pick<Said, "home" | "store" | "window" | "host" | "port" | "tokenFile"> {
+  extends Pick<Said, "home" | "store" | "window" | "host" | "port" | "tokenFile" | "ephemeral"> {
   readonly model?: ModelSpec | undefined;
-  readonly ephemeral?: boolean | undefined;
 }
 
 /** What a command runs on: flags before the environment, before the home's file, before defaults. */
-export interface Settings extends Omit<Said, "home" | "store" | "model" | "persona"> {
+export interface Settings extends Omit<Said, "home" | "store" | "model" | "persona" | "ephemeral"> {
   readonly home: string;
   /** Nothing is kept: the home is neither made nor written. */
   readonly isEphemeral: boolean;
