@@ -20,7 +20,7 @@ import { type PortOptions, resolvePort } from "../server/options.ts";
 import { defaultAddress, Port } from "../server/port.ts";
 import { createServer, type ThroughlineServer } from "../server/server.ts";
 import { doctorRoutes } from "./doctor-routes.ts";
-import { type Companion, type OpenedCompanion, openCompanion } from "./open-companion.ts";
+import { type Companion, openCompanion } from "./open-companion.ts";
 import { personaRoutes } from "./persona-routes.ts";
 
 /** Answers under way get this long to end once the server is told to. */
@@ -36,7 +36,7 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
   const logger = openLog(settings.logLevel, "info");
   const options = { version, logger, hosts: settings.hosts, token };
   let port: Port | undefined;
-  let companion: OpenedCompanion;
+  let companion: Companion;
   try {
     companion = await openCompanion(settings, logger, async (ownHome) => {
       port = await openPort(options, settings);
@@ -51,7 +51,7 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
   try {
     const { throughline, turns, persona, started } = companion;
     const doctor = doctorRoutes(settings, { version, hasToken: token !== undefined });
-    const features = [personaRoutes(persona), doctor, ...((await started?.routes()) ?? [])];
+    const features = [personaRoutes(persona), doctor, ...(await started.routes())];
     server = createServer({ ...options, throughline, turns, features });
     const { url } = await server.listen(port);
     await tellWhereWordsGo(io, settings);
@@ -110,7 +110,7 @@ async function shutDown(companion: Companion, server: ThroughlineServer | undefi
   } finally {
     try {
       // A request with a reaction waits for the save, and the server waits for the request.
-      await Promise.all([companion.started?.finish(), server?.close()]);
+      await Promise.all([companion.started.finish(), server?.close()]);
     } finally {
       await companion.close(0);
     }
