@@ -3,7 +3,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryDirectory } from "../../test/support/command-line.ts";
-import { builtInPersona } from "../cli/persona.ts";
+import { builtInPersona } from "../cli/home.ts";
 import { type Logger, silentLogger } from "../core/logger.ts";
 import { HomePersona } from "./home-persona.ts";
 

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { EditedFile, type EditedText } from "../cli/edited-file.ts";
-import { maxPersonaBytes, personaName } from "../cli/home.ts";
-import { builtInPersona } from "../cli/persona.ts";
+import { builtInPersona, maxPersonaBytes, personaName } from "../cli/home.ts";
 import type { Settings } from "../cli/settings.ts";
 import type { Logger } from "../core/logger.ts";
 
