@@ -30,7 +30,7 @@ for (const [source, file, configured] of rows) {
     const state = persona.read();
     assert.equal(state.source, source);
     assert.equal(state.persona, texts[source as keyof typeof texts]);
-    assert.equal(state.standard, configured ?? builtInPersona);
+    assert.equal(state.default, configured ?? builtInPersona);
   });
 }
 
