@@ -16,8 +16,9 @@ import { shownModel } from "../core/models/model-name.ts";
 import { misconfigured } from "../core/options.ts";
 import { noteServer } from "../core/storage/files/lease-holder.ts";
 import type { OwnHome } from "../core/storage/storage.ts";
+import { isEverywhere } from "../server/guard.ts";
 import { type PortOptions, resolvePort } from "../server/options.ts";
-import { defaultAddress, Port } from "../server/port.ts";
+import { defaultAddress, openPort, type Port } from "../server/port.ts";
 import { createServer, type ThroughlineServer } from "../server/server.ts";
 import { doctorRoutes } from "./doctor-routes.ts";
 import { type Companion, openCompanion } from "./open-companion.ts";
@@ -39,7 +40,7 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
   let companion: Companion;
   try {
     companion = await openCompanion(settings, logger, async (ownHome) => {
-      port = await openPort(options, settings);
+      port = await portOf(options, settings);
       if (ownHome !== undefined) noteAddress(ownHome, port.url, tokenFile, logger);
     });
   } catch (error) {
@@ -164,12 +165,12 @@ function noteAddress(
 }
 
 /** From then on a request waits instead of being refused. */
-async function openPort(
+async function portOf(
   options: PortOptions,
   { host = defaultAddress.host, port = defaultAddress.port }: Settings,
 ): Promise<Port> {
   try {
-    return await Port.open({ host, port }, resolvePort(options));
+    return await openPort({ host, port }, resolvePort(options));
   } catch (cause) {
     const system = cause instanceof Error ? cause.cause : undefined;
     const [, says, wayOut] = listenErrors.find(([code]) => isErrno(system, code)) ?? [];
@@ -182,8 +183,7 @@ async function openPort(
 
 /** A server on every address is meant for other machines, and so far none is let in. */
 async function tellHosts(io: Io, { host = "", hosts = [], home }: Settings): Promise<void> {
-  const isEverywhere = ["0.0.0.0", "::"].includes(host);
-  if (!isEverywhere || hosts.length > 0) return;
+  if (!isEverywhere(host) || hosts.length > 0) return;
   await tell(
     io,
     "Requests from other machines are refused until you list the names they use for this one in " +

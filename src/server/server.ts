@@ -6,7 +6,7 @@ import { Watchers } from "./events.ts";
 import { allowedHosts } from "./guard.ts";
 import { Metrics } from "./metrics.ts";
 import { resolveServer, type ServerOptions, type Settings } from "./options.ts";
-import { type Address, defaultAddress, Port } from "./port.ts";
+import { type Address, defaultAddress, openPort, type Port } from "./port.ts";
 import { Readiness } from "./service-routes.ts";
 
 export type { ServerFeature, ServerLimits, ServerOptions } from "./options.ts";
@@ -81,7 +81,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
     fetch: async (request) => router.app.fetch(request, {}),
     async listen(at = {}) {
       if (port !== undefined) throw new TypeError("a server listens once");
-      port = at instanceof Port ? at : await Port.open(at, settings);
+      port = "serve" in at ? at : await openPort(at, settings);
       port.serve(router);
       return { url: port.url, port: port.address.port };
     },
