@@ -1,9 +1,10 @@
 import { z } from "zod";
-import { examine, type Findings } from "../cli/doctor/doctor.ts";
+import { examine } from "../cli/doctor/doctor.ts";
 import type { Settings } from "../cli/settings.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { ServerFeature } from "../server/options.ts";
 import { json, type Router } from "../server/router.ts";
+import { keptFor } from "../server/service-routes.ts";
 
 const findings = async () => {
   const check = z.object({
@@ -25,13 +26,10 @@ export function doctorRoutes(
   { version, hasToken }: { readonly version: string; readonly hasToken: boolean },
 ): ServerFeature {
   return (router: Router) => {
-    const { clock } = router.ports;
-    let found: Promise<Findings> | undefined;
-    let validUntil = Number.POSITIVE_INFINITY;
-    const find = async () => {
+    const find = keptFor(validMs, router.ports.clock, async () => {
       const { storedCheckers: checkers } = await import("./checkers.ts");
       return examine(settings, { version, checkers, isOpen: true });
-    };
+    });
     router.add(
       {
         method: "get",
@@ -48,14 +46,7 @@ export function doctorRoutes(
           const message = "this server has no token. Run `throughline doctor` beside it instead";
           throw new ThroughlineError(message, { code: "THROUGHLINE_FORBIDDEN" });
         }
-        if (clock.monotonic() >= validUntil) found = undefined;
-        if (found === undefined) {
-          validUntil = Number.POSITIVE_INFINITY;
-          found = find().finally(() => {
-            validUntil = clock.monotonic() + validMs;
-          });
-        }
-        return json(await found);
+        return json(await find());
       },
     );
     return () => undefined;

@@ -37,6 +37,8 @@ export interface Feature {
   readonly notified?: () => Promise<string>;
   /** Without a start: what it keeps of a chat is removed with the chat, and nothing else happens. */
   readonly extend?: (throughline: Throughline) => Promise<void>;
+  /** What it serves over HTTP without a start. @param facts from all features. */
+  readonly routes?: Started["routes"];
   /** Begins what it does beside the chats. It ends when the `Throughline` is closed. */
   readonly start?: (throughline: Throughline, given: StartGiven) => Promise<Started>;
 }

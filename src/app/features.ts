@@ -41,9 +41,8 @@ export async function startFeatures(
   };
   let facts: Facts = {};
   try {
-    for (const { start } of features) {
-      if (start === undefined) continue;
-      const each = await start(throughline, { ...given, facts });
+    for (const { start, routes } of features) {
+      const each = start ? await start(throughline, { ...given, facts }) : { routes };
       started.push(each);
       facts = { ...facts, ...each.facts };
     }

@@ -5,7 +5,7 @@ import { addressOf } from "../cli/doctor/model.ts";
 import type { Environment } from "../cli/env.ts";
 import { describeFailure, Exit, exitCodes, Failed, isErrno } from "../cli/failure.ts";
 import { counted } from "../cli/format.ts";
-import { type Io, tell, write } from "../cli/io.ts";
+import { type Io, tell, untilStopped, write } from "../cli/io.ts";
 import { openLog } from "../cli/log.ts";
 import { type Flags, resolveSettings, type Settings } from "../cli/settings.ts";
 import { checkedToken, readTokenFile } from "../cli/token.ts";
@@ -30,8 +30,12 @@ const graceMs = 3_000;
 const deadlineMs = 4_500;
 
 /** `throughline serve`: until a signal ends it. */
-export async function serve(flags: Flags, { io, env, version }: Context): Promise<void> {
-  const stopped = stopSignal(io);
+export function serve(flags: Flags, context: Context): Promise<void> {
+  return untilStopped(context.io, (ending) => serveUntil(ending, flags, context));
+}
+
+async function serveUntil(ending: AbortSignal, flags: Flags, context: Context): Promise<void> {
+  const { io, env, version } = context;
   const settings = resolveSettings(flags, env);
   const { token, tokenFile } = await tokenOf(flags, settings, env, io);
   const logger = openLog(settings.logLevel, "info");
@@ -60,9 +64,7 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
     await tellHosts(io, settings);
     await write(io.output, `Throughline is listening on ${url} (${about(settings, companion)})\n`);
     const stopCodes = await offerCodes(io, server, token, url);
-    const home = watchHome(companion);
-    lost = await Promise.race([stopped, home.lost]);
-    home.stop();
+    lost = await untilLost(companion, ending);
     stopCodes();
     if (lost !== undefined)
       await write(io.errors, describeFailure(lost, "", { stack: false }).text);
@@ -77,9 +79,13 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
 /** How often a server checks that the home is still its own, in milliseconds. */
 const lookEveryMs = 1_000;
 
-/** Checks that this process is still the writer of its home, also when no turn runs. */
-function watchHome({ throughline }: Companion) {
-  const { promise: lost, resolve } = Promise.withResolvers<Failed>();
+/**
+ * Waits until this process is no longer the writer of its home, also when no turn runs.
+ *
+ * @returns `undefined`: it was told to end.
+ */
+function untilLost({ throughline }: Companion, ending: AbortSignal): Promise<Failed | undefined> {
+  const { promise, resolve } = Promise.withResolvers<Failed | undefined>();
   const { storage } = throughline;
   const timer = setInterval(() => {
     try {
@@ -91,7 +97,9 @@ function watchHome({ throughline }: Companion) {
       resolve(new Failed(message, { code, wayOut, cause }));
     }
   }, lookEveryMs);
-  return { lost, stop: () => clearInterval(timer) };
+  if (ending.aborted) resolve(undefined);
+  ending.addEventListener("abort", () => resolve(undefined));
+  return promise.finally(() => clearInterval(timer));
 }
 
 /** Ends the process with 1 when the work takes longer, or when something holds the process after it. */
@@ -116,18 +124,6 @@ async function shutDown(companion: Companion, server: ThroughlineServer | undefi
       await companion.close(0);
     }
   }
-}
-
-/** Resolves at the first signal; the second ends the process at once. */
-function stopSignal(io: Io): Promise<undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  let isStopping = false;
-  io.onSignal(() => {
-    if (isStopping) io.exitNow(exitCodes.interrupted);
-    isStopping = true;
-    resolve(undefined);
-  });
-  return promise;
 }
 
 async function tokenOf(

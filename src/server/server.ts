@@ -7,7 +7,7 @@ import { allowedHosts } from "./guard.ts";
 import { Metrics } from "./metrics.ts";
 import { resolveServer, type ServerOptions, type Settings } from "./options.ts";
 import { type Address, defaultAddress, openPort, type Port } from "./port.ts";
-import { Readiness } from "./service-routes.ts";
+import { readinessOf } from "./service-routes.ts";
 
 export type { ServerFeature, ServerLimits, ServerOptions } from "./options.ts";
 export { type Address, defaultAddress } from "./port.ts";
@@ -54,7 +54,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
     maxBytes: limits.watcherBytes,
     keepAliveMs: limits.keepAliveMs,
   });
-  const readiness = new Readiness(throughline.storage, clock);
+  const readiness = readinessOf(throughline.storage, clock);
   const metrics = new Metrics({ ...settings, watchers, readiness });
   const work = new Work();
   const unsubscribe = subscribe(settings, watchers, metrics);
