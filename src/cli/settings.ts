@@ -96,8 +96,15 @@ function modelFrom(
   setting: string | undefined,
   configPath: string,
 ): ModelSpec | undefined {
-  if (variable !== undefined) return parseNamed(variable, "THROUGHLINE_MODEL");
-  return setting === undefined ? undefined : parseNamed(setting, `${configPath}: model`);
+  const [name, place] =
+    variable === undefined ? [setting, `${configPath}: model`] : [variable, "THROUGHLINE_MODEL"];
+  if (name === undefined) return undefined;
+  try {
+    return parseModelName(name);
+  } catch (cause) {
+    if (!isThroughlineError(cause)) throw cause;
+    throw misconfigured(`${place}: ${cause.message}`, cause);
+  }
 }
 
 /** Those that the file lists, and those of the models that are named, also where another goes before. */
@@ -106,13 +113,4 @@ function allowedBy(config: Said, variable: string | undefined): readonly NamedPr
     [variable, config.model].some((model) => model?.startsWith(`${provider}/`));
   const isListed = (provider: NamedProvider) => config.providers?.includes(provider) ?? false;
   return namedProviders.filter((provider) => isListed(provider) || isNamed(provider));
-}
-
-function parseNamed(name: string, place: string): ModelSpec {
-  try {
-    return parseModelName(name);
-  } catch (cause) {
-    if (!isThroughlineError(cause)) throw cause;
-    throw misconfigured(`${place}: ${cause.message}`, cause);
-  }
 }

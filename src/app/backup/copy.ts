@@ -4,6 +4,7 @@ import type { Context } from "../../cli/command.ts";
 import {
   backupName,
   bytesOf,
+  endOfLog,
   hashInName,
   isHome,
   isLog,
@@ -13,7 +14,6 @@ import {
   unlessAbsent,
 } from "../../cli/doctor/home-files.ts";
 import { readIndex } from "../../cli/doctor/inventory.ts";
-import { endOfLog } from "../../cli/doctor/log-end.ts";
 import { Exit, exitCodes, Failed, wrongUsage } from "../../cli/failure.ts";
 import { bytes, counted, json } from "../../cli/format.ts";
 import { assertHomeExists } from "../../cli/home.ts";
