@@ -22,7 +22,7 @@ import {
   encodeDocument,
 } from "../../core/storage/files/document-file.ts";
 import { isDiskError, writeAll } from "../../core/storage/files/file-ports.ts";
-import { findingId, type KeptReport } from "../../core/storage/files/quarantine.ts";
+import { findingId } from "../../core/storage/files/quarantine.ts";
 
 const formatVersion = 1;
 const documentKey = "backup";
@@ -139,14 +139,6 @@ export interface HomeCopy {
   readonly unread: ReadonlyMap<string, string>;
 }
 
-interface Verified {
-  readonly totals: BackupTotals;
-  /** What is wrong with the home, confirmed or not. */
-  readonly damage: readonly KeptReport[];
-  /** A message of the copy lacks its attachment, which the home had: copy it again. */
-  readonly isTorn: boolean;
-}
-
 /** A backup that is made or restored. */
 export interface BackupPorts {
   readonly home: string;
@@ -167,7 +159,7 @@ export async function verifyCopy(
   folder: string,
   index: IndexedLogs,
   { disk, home, signal }: BackupPorts,
-): Promise<Verified> {
+) {
   const has = (path: string) => files.has(path) || unread.has(path);
   const { found, count } = await readInventory([...files.keys()], {
     disk,
@@ -179,6 +171,7 @@ export async function verifyCopy(
   const live = found.length === 0 ? [] : (await takeInventory(disk, home, true, signal)).found;
   const ids = new Set(live.map(findingId));
   const ofHome = found.filter((each) => ids.has(findingId(each)));
+  /** A message of the copy lacks its attachment, which the home had: copy it again. */
   const isTorn = found.some((each) => each.kind === "missing_file" && !ofHome.includes(each));
   const all = [...files.values()];
   const packages = new Set(all.map(({ path }) => packageOf(path)));
@@ -191,7 +184,9 @@ export async function verifyCopy(
     documents: count.documents,
     packages: packages.size,
   };
-  return { totals, damage: await reportsOf(home, ofHome), isTorn };
+  /** What is wrong with the home, confirmed or not. */
+  const damage = await reportsOf(home, ofHome);
+  return { totals, damage, isTorn };
 }
 
 /**
