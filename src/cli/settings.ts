@@ -15,10 +15,12 @@ import { findHome, findPersona } from "./home.ts";
 import { type Said, type SettingName, settings } from "./settings-table.ts";
 import { type PostgresLocation, parsePostgresUrl } from "./store-location.ts";
 
-/** What any command can be told about the companion; what is absent was not said. */
+/** What any command can be told; what is absent was not said. */
 export interface Flags
   extends Pick<Said, "home" | "store" | "window" | "host" | "port" | "tokenFile" | "ephemeral"> {
   readonly model?: ModelSpec | undefined;
+  /** Print JSON, for scripts. */
+  readonly json?: boolean | undefined;
 }
 
 /** What a command runs on: flags before the environment, before the home's file, before defaults. */

@@ -54,10 +54,6 @@ import {
   verifyCopy,
 } from "./verify.ts";
 
-interface BackupFlags extends Flags {
-  readonly json?: boolean;
-}
-
 interface MakingPorts extends BackupPorts {
   readonly version: string;
   readonly clock: Clock;
@@ -91,7 +87,7 @@ const recovery = { looks: 400, pauseMs: 25 } as const;
  * @throws Exit with 1: damage of the home is not confirmed, or a file of it could not be read and is
  *   not in the backup. With 130: stopped.
  */
-export async function backup(to: string, flags: BackupFlags, context: Context): Promise<void> {
+export async function backup(to: string, flags: Flags, context: Context): Promise<void> {
   const { io, env, version } = context;
   const { home, store, logLevel } = resolveSettings(flags, env);
   const directory = resolve(to);

@@ -17,11 +17,7 @@ import type { ServedChat } from "./served-chat.ts";
  *
  * @throws Exit with 1: the answer failed or was cut off. With 130: interrupted.
  */
-export async function answer(
-  chatId: string,
-  flags: Flags & { readonly json?: boolean },
-  context: Context,
-): Promise<void> {
+export async function answer(chatId: string, flags: Flags, context: Context): Promise<void> {
   const { io } = context;
   const settings = resolveSettings(flags, context.env);
   if (settings.store === undefined) assertHomeExists(settings.home);

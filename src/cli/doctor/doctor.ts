@@ -7,7 +7,6 @@ import type { Check, Checked, Checker } from "./check.ts";
 import { confirmFindings, reportCheck, reportsOf } from "./findings.ts";
 
 interface DoctorFlags extends Flags {
-  readonly json?: boolean;
   readonly confirm?: readonly string[];
 }
 

@@ -11,14 +11,6 @@ import { isErrno } from "../failure.ts";
 /** The list of a backup. A directory without it is no complete backup. */
 export const backupName = "backup.json";
 
-/** What a home holds that a backup needs. */
-interface HomeFiles {
-  /** Paths in the home, with `/` between the names. */
-  readonly paths: readonly string[];
-  /** What is no file, by its path, with what it is. */
-  readonly others: ReadonlyMap<string, string>;
-}
-
 /** Files that people keep elsewhere, and put into the home as a link. */
 const ownFiles = ["persona.md", "facts.md", "emotions.yaml", "throughline.config.json"];
 
@@ -42,9 +34,11 @@ export const hashInName = (path: string) => /^chats\/[^/]+\.files\/([0-9a-f]{64}
 /** The folder of a package that a file belongs to. */
 export const packageOf = (path: string) => /^feedback\/[^/]+(?=\/)/.exec(path)?.[0];
 
-/** Lists the files of a home. Names that go away while it does so are not listed. */
-export async function listHome(disk: Disk, home: string): Promise<HomeFiles> {
+/** Lists what a home holds that a backup needs. Names that go away while it does so are not listed. */
+export async function listHome(disk: Disk, home: string) {
+  /** With `/` between the names. */
   const paths: string[] = [];
+  /** What is no file, by its path, with what it is. */
   const others = new Map<string, string>();
   const list = async (folder: string, entries: readonly DiskEntry[]): Promise<void> => {
     for (const { name, kind } of entries) {
