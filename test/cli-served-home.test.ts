@@ -163,7 +163,7 @@ test("a server whose token is unknown or cannot be read is named, with what to d
   assert.match(unknown.err, /\[THROUGHLINE_UNAUTHORIZED\]\nSet THROUGHLINE_TOKEN to the token/);
   fs.mkdirSync(tokenFile);
   const unreadable = await list();
-  assert.match(unreadable.err, /token cannot be read \(EISDIR\) \[THROUGHLINE_CONFIGURATION\]/);
+  assert.match(unreadable.err, /token is not a regular file \[THROUGHLINE_CONFIGURATION\]/);
   await stop();
 });
 

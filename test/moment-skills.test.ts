@@ -117,7 +117,7 @@ test("a companion of the command line offers the skills, and its packages say wh
   };
   const settings = resolveSettings({}, readEnvironment(variables, path));
   const { throughline, turns, started, close } = await openCompanion(settings, silentLogger);
-  const features = await started?.routes();
+  const features = await started.routes();
   const server = createServer({ throughline, turns, version: "0.0.0", features });
   const headers = { host: "127.0.0.1:7423", "content-type": "application/json" };
   const ask = async (path: string, body?: object) => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { HomePersona } from "../src/app/home-persona.ts";
 import { personaRoutes } from "../src/app/persona-routes.ts";
-import { builtInPersona } from "../src/cli/persona.ts";
+import { builtInPersona } from "../src/cli/home.ts";
 import { FactsFile } from "../src/companion/commands/facts-file.ts";
 import { silentLogger } from "../src/core/logger.ts";
 import { awakeCompanion } from "./support/awake.ts";

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { WebSocket } from "ws";
 import { openThroughline } from "../src/core/throughline.ts";
 import { resolvePort } from "../src/server/options.ts";
-import { Port } from "../src/server/port.ts";
+import { openPort } from "../src/server/port.ts";
 import { Process, temporaryDirectory } from "./support/command-line.ts";
 import { companion, jsonOf, problemOf } from "./support/server-fixture.ts";
 
@@ -23,7 +23,7 @@ async function refusal(port: number): Promise<string> {
 }
 
 test("requests that come to a port without a server wait for the server", async (t) => {
-  const port = await Port.open({ port: 0 }, resolvePort({ version: "1.2.3" }));
+  const port = await openPort({ port: 0 }, resolvePort({ version: "1.2.3" }));
   const waiting = [
     fetch(`${port.url}/`),
     fetch(`${port.url}/api/chats/a/messages`, {
@@ -42,7 +42,7 @@ test("requests that come to a port without a server wait for the server", async 
 });
 
 test("a port that never gets a server closes, and answers what waits", async () => {
-  const port = await Port.open(
+  const port = await openPort(
     { port: 0 },
     resolvePort({ version: "1.2.3", limits: { flushMs: 50 } }),
   );

@@ -39,12 +39,12 @@ test("/attach adds files to the next message, lists them, and /detach takes them
   assert.equal(
     said,
     `No files are attached. /attach PATH adds one to your next message.
-cat.png (70 bytes) is attached. It goes with your next message.
-my notes.md (5 bytes) is attached. 2 files go with your next message.
-my notes.md (5 bytes) is attached. 3 files go with your next message.
-1. cat.png (70 bytes)
-2. my notes.md (5 bytes)
-3. my notes.md (5 bytes)
+cat.png (70 B) is attached. It goes with your next message.
+my notes.md (5 B) is attached. 2 files go with your next message.
+my notes.md (5 B) is attached. 3 files go with your next message.
+1. cat.png (70 B)
+2. my notes.md (5 B)
+3. my notes.md (5 B)
 They go with your next message. /detach takes all of them back, /detach 1 only the first.
 my notes.md is not attached any more.
 There is no such file. /attach lists them with their numbers.

@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { isErrno } from "../cli/failure.ts";
+import { bytes } from "../cli/format.ts";
 import { type Io, tell } from "../cli/io.ts";
 import {
   attachmentBounds,
@@ -34,13 +35,8 @@ export class AttachedFiles {
   async run(line: string): Promise<boolean> {
     const [, name, rest = ""] = /^\/(attach|detach)(?:\s+(.*?))?\s*$/i.exec(line) ?? [];
     if (name === undefined) return false;
-    const isAttach = name.toLowerCase() === "attach";
-    const says = !isAttach
-      ? this.#remove(rest)
-      : rest === ""
-        ? this.#list()
-        : await this.#add(rest);
-    await tell(this.#io, says);
+    const adding = () => (rest === "" ? this.#list() : this.#add(rest));
+    await tell(this.#io, await (name.toLowerCase() === "attach" ? adding() : this.#remove(rest)));
     return true;
   }
 
@@ -56,10 +52,12 @@ export class AttachedFiles {
   async #add(given: string): Promise<string> {
     const path = pathOf(given);
     try {
-      const { size } = await sizeOf(path);
+      const found = await stat(path);
+      if (found.isDirectory()) return "(Not attached: it is a directory.)";
+      if (!found.isFile()) return "(Not attached: it is not a regular file.)";
       const held = this.#files.reduce((sum, { bytes }) => sum + bytes.length, 0);
       // Not read where it cannot be sent.
-      if (held + size > attachmentLimits.bytes) return `(Not attached: ${attachmentBounds}.)`;
+      if (held + found.size > attachmentLimits.bytes) return `(Not attached: ${attachmentBounds}.)`;
       const file = { name: basename(path), bytes: await readFile(path) };
       takenFiles([...this.#files, file]);
       this.#files.push(file);
@@ -92,11 +90,7 @@ export class AttachedFiles {
 
 const next = "It goes with your next message.";
 
-const shown = ({ name, bytes }: GivenFile) => {
-  const size =
-    bytes.length < 1_000 ? `${bytes.length} bytes` : `${Math.round(bytes.length / 1_000)} KB`;
-  return `${printableLine(name)} (${size})`;
-};
+const shown = (file: GivenFile) => `${printableLine(file.name)} (${bytes(file.bytes.length)})`;
 
 /** As a shell would read it: terminals put quotes around a path that is dropped onto them. */
 function pathOf(given: string): string {
@@ -105,20 +99,11 @@ function pathOf(given: string): string {
   return plain === "~" || plain.startsWith("~/") ? join(homedir(), plain.slice(2)) : resolve(plain);
 }
 
-async function sizeOf(path: string): Promise<{ readonly size: number }> {
-  const found = await stat(path);
-  if (found.isDirectory()) throw new NotAFile("it is a directory");
-  if (!found.isFile()) throw new NotAFile("it is not a regular file");
-  return found;
-}
-
-class NotAFile extends Error {}
-
 function reasonOf(error: unknown, path: string): string {
-  if (isThroughlineError(error) || error instanceof NotAFile) return error.message;
+  if (isThroughlineError(error)) return error.message;
   const place = printableLine(path);
-  if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return `there is no file ${place}`;
-  if (isErrno(error, "EACCES") || isErrno(error, "EPERM")) return `${place} may not be read`;
+  if (isErrno(error, "ENOENT", "ENOTDIR")) return `there is no file ${place}`;
+  if (isErrno(error, "EACCES", "EPERM")) return `${place} may not be read`;
   const { code } = error as NodeJS.ErrnoException;
   return `${place} cannot be read (${code ?? "unknown error"})`;
 }

@@ -1,13 +1,4 @@
-import {
-  type AddCommand,
-  ephemeralOption,
-  examples,
-  homeOption,
-  modelOption,
-  notEmpty,
-  storeOption,
-  windowOption,
-} from "../cli/command.ts";
+import { type AddCommand, notEmpty } from "../cli/command.ts";
 
 export const addChatCommand: AddCommand = (program, context) => {
   program
@@ -18,21 +9,16 @@ export const addChatCommand: AddCommand = (program, context) => {
         'stops an answer. At the prompt, Ctrl-C, "goodbye" and "stop" end the chat.',
     )
     .option("--chat <id>", "the id of the chat", notEmpty, "local:me")
-    .addOption(homeOption())
-    .addOption(storeOption())
-    .addOption(modelOption())
-    .addOption(windowOption())
-    .addOption(ephemeralOption())
-    .addHelpText(
-      "after",
-      `${examples([
+    .takes("home", "store", "model", "window", "ephemeral")
+    .examples(
+      [
         ["chat", "continue where you stopped"],
         ["chat --chat work", "a separate chat"],
         ["chat --model ollama/qwen3", "use this model from now on"],
         ["chat --ephemeral", "store nothing"],
         ["chat < questions.txt", "one message per line, answers on stdout"],
-      ])}
-\nIn the chat: /answer /attach /dismiss /model /new /newall /clear /help /quit
+      ],
+      `In the chat: /answer /attach /dismiss /model /new /newall /clear /help /quit
 While \`throughline serve\` has the home, this asks that server; --window and a model by URL are then refused.`,
     )
     .action(async (flags) => {

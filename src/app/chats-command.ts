@@ -1,16 +1,10 @@
-import { type Command, Option } from "commander";
+import { Option } from "commander";
 import {
   type AddCommand,
-  addToEach,
+  type Command,
   type Context,
-  examples,
-  homeOption,
-  jsonOption,
-  modelOption,
   notEmpty,
-  storeOption,
   wholeNumber,
-  windowOption,
 } from "../cli/command.ts";
 import { chatFormatNames } from "../core/chat/chat-formats.ts";
 
@@ -20,23 +14,22 @@ export const addChatsCommand: AddCommand = (program, context) => {
     .command("sessions")
     .summary("List, show, search, change or forget chats.")
     .description("List, show, search, change, copy, export or forget chats.")
-    .addHelpText(
-      "after",
-      `${examples([
+    .examples(
+      [
         ["sessions list", "every chat, newest first"],
         ["sessions show local:me", "one chat and its last messages"],
         ["sessions search lighthouse", "find messages that contain a word"],
         ["sessions export local:me --format markdown", "a page to keep or print"],
         ["sessions forget local:me", "delete a chat everywhere"],
-      ])}
-\nWhile \`throughline serve\` has the home, these commands ask that server.`,
+      ],
+      `While \`throughline serve\` has the home, these commands ask that server.`,
     );
   addReading(sessions, context);
   addExport(sessions, context);
   addChanges(sessions, context);
   addRemoving(sessions, context);
   addAnswers(sessions, context);
-  addToEach(sessions, homeOption, storeOption);
+  sessions.eachTakes("home", "store");
 };
 
 function addReading(sessions: Command, context: Context): void {
@@ -46,24 +39,18 @@ function addReading(sessions: Command, context: Context): void {
     .option("--limit <n>", "the maximum number of results", wholeNumber(1, 1_000), 50)
     .option("--cursor <cursor>", "the cursor that the previous page printed", notEmpty)
     .option("--unanswered", "only chats with an unanswered message")
-    .addOption(jsonOption())
-    .addHelpText(
-      "after",
-      examples([["sessions list --unanswered", "which messages got no answer?"]]),
-    )
+    .takes("json")
+    .examples([["sessions list --unanswered", "which messages got no answer?"]])
     .action(async (flags) => (await import("./chats/read.ts")).list(flags, context));
   sessions
     .command("show <chat>")
     .description("Show one chat: its session and its last messages.")
     .option("--messages <n>", "the number of messages", wholeNumber(0, 1_000), 20)
-    .addOption(jsonOption())
-    .addHelpText(
-      "after",
-      examples([
-        ["sessions show local:me", "the last 20 messages"],
-        ["sessions show local:me --messages 1000 --json", "for a script"],
-      ]),
-    )
+    .takes("json")
+    .examples([
+      ["sessions show local:me", "the last 20 messages"],
+      ["sessions show local:me --messages 1000 --json", "for a script"],
+    ])
     .action(async (chat, flags) => (await import("./chats/read.ts")).show(chat, flags, context));
   sessions
     .command("search <words...>")
@@ -73,14 +60,11 @@ function addReading(sessions: Command, context: Context): void {
     )
     .option("--chat <id>", "search only this chat", notEmpty)
     .option("--limit <n>", "the maximum number of results", wholeNumber(1, 1_000), 20)
-    .addOption(jsonOption())
-    .addHelpText(
-      "after",
-      examples([
-        ["sessions search red lighthouse", "both words, in any order"],
-        ["sessions search light", "finds lighthouse, too"],
-      ]),
-    )
+    .takes("json")
+    .examples([
+      ["sessions search red lighthouse", "both words, in any order"],
+      ["sessions search light", "finds lighthouse, too"],
+    ])
     .action(async (words: string[], flags) =>
       (await import("./chats/read.ts")).search(words.join(" "), flags, context),
     );
@@ -96,13 +80,10 @@ function addExport(sessions: Command, context: Context): void {
         .default("jsonl"),
     )
     .option("--out <file>", "a new file to write to, instead of stdout", notEmpty)
-    .addHelpText(
-      "after",
-      examples([
-        ["sessions export local:me --format html --out me.html", "a self-contained page"],
-        ["sessions export local:me > me.jsonl", "one message per line, for other programs"],
-      ]),
-    )
+    .examples([
+      ["sessions export local:me --format html --out me.html", "a self-contained page"],
+      ["sessions export local:me > me.jsonl", "one message per line, for other programs"],
+    ])
     .action(async (chat, flags) =>
       (await import("./chats/read.ts")).exportChat(chat, flags, context),
     );
@@ -126,12 +107,7 @@ function addChanges(sessions: Command, context: Context): void {
   sessions
     .command("fork <chat> <message> <newChat>")
     .description("Copy a chat, up to and including one message, to a new chat.")
-    .addHelpText(
-      "after",
-      examples([
-        ["sessions fork local:me 3k2…f9 local:what-if", "continue differently from there"],
-      ]),
-    )
+    .examples([["sessions fork local:me 3k2…f9 local:what-if", "continue differently from there"]])
     .action(async (chat, message, newChat, flags) =>
       (await import("./chats/change.ts")).fork(chat, message, newChat, flags, context),
     );
@@ -148,8 +124,8 @@ function addRemoving(sessions: Command, context: Context): void {
     .command("forget <chat>")
     .description("Delete a chat everywhere, permanently, and print what was removed.")
     .option("--yes", "do not ask for confirmation")
-    .addOption(jsonOption())
-    .addHelpText("after", examples([["sessions forget local:me --yes", "without asking"]]))
+    .takes("json")
+    .examples([["sessions forget local:me --yes", "without asking"]])
     .action(async (chat, flags) =>
       (await import("./chats/forget.ts")).forget(chat, flags, context),
     );
@@ -162,9 +138,7 @@ function addAnswers(sessions: Command, context: Context): void {
       "Answer the oldest unanswered message of a chat. If the answer fails or is cut off, the message " +
         "waits until you say something else there. The model then gets both, and answers the newer one.",
     )
-    .addOption(modelOption())
-    .addOption(windowOption())
-    .addOption(jsonOption())
+    .takes("model", "window", "json")
     .action(async (chat, flags) =>
       (await import("./chats/answer.ts")).answer(chat, flags, context),
     );

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Command } from "commander";
+import { Command } from "../cli/command.ts";
 import { type Environment, readEnvironment } from "../cli/env.ts";
 import { processIo } from "../cli/io.ts";
 import { commandsFor } from "./commands.ts";

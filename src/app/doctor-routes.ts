@@ -1,11 +1,21 @@
-import { examine, type Findings } from "../cli/doctor/doctor.ts";
+import { z } from "zod";
+import { examine } from "../cli/doctor/doctor.ts";
 import type { Settings } from "../cli/settings.ts";
 import { ThroughlineError } from "../core/errors.ts";
-import { answersFrom } from "../server/operation.ts";
 import type { ServerFeature } from "../server/options.ts";
 import { json, type Router } from "../server/router.ts";
+import { keptFor } from "../server/service-routes.ts";
 
-const schemaOf = answersFrom(() => import("./doctor-answer.ts"));
+const findings = async () => {
+  const check = z.object({
+    id: z.string(),
+    status: z.enum(["ok", "note", "damaged", "failed"]),
+    says: z.string().describe("One line for people, with what to do."),
+  });
+  return z
+    .looseObject({ damaged: z.boolean(), failed: z.boolean(), checks: z.array(check) })
+    .meta({ id: "Findings" });
+};
 
 /** How long an answer counts, in milliseconds: all that is stored is read for it. */
 const validMs = 60_000;
@@ -16,13 +26,10 @@ export function doctorRoutes(
   { version, hasToken }: { readonly version: string; readonly hasToken: boolean },
 ): ServerFeature {
   return (router: Router) => {
-    const { clock } = router.ports;
-    let found: Promise<Findings> | undefined;
-    let validUntil = Number.POSITIVE_INFINITY;
-    const find = async () => {
+    const find = keptFor(validMs, router.ports.clock, async () => {
       const { storedCheckers: checkers } = await import("./checkers.ts");
       return examine(settings, { version, checkers, isOpen: true });
-    };
+    });
     router.add(
       {
         method: "get",
@@ -32,21 +39,14 @@ export function doctorRoutes(
         description:
           "Reads every log, document, attachment and package to its end, once at a time. The answer is kept " +
           "for 60 seconds. `throughline doctor --confirm` takes the ids of what was found.",
-        answers: { 200: { says: "What `doctor --json` prints.", schema: schemaOf("findings") } },
+        answers: { 200: { says: "What `doctor --json` prints.", schema: findings } },
       },
       async () => {
         if (!hasToken) {
           const message = "this server has no token. Run `throughline doctor` beside it instead";
           throw new ThroughlineError(message, { code: "THROUGHLINE_FORBIDDEN" });
         }
-        if (clock.monotonic() >= validUntil) found = undefined;
-        if (found === undefined) {
-          validUntil = Number.POSITIVE_INFINITY;
-          found = find().finally(() => {
-            validUntil = clock.monotonic() + validMs;
-          });
-        }
-        return json(await found);
+        return json(await find());
       },
     );
     return () => undefined;

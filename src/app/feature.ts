@@ -1,6 +1,5 @@
 // What the program takes from a feature. Each has one file beside this one, which features.ts lists.
-import type { Command } from "commander";
-import type { Context, OpenOptions } from "../cli/command.ts";
+import type { Command, Context, OpenOptions } from "../cli/command.ts";
 import type { Checker } from "../cli/doctor/check.ts";
 import type { Settings } from "../cli/settings.ts";
 import type { Logger } from "../core/logger.ts";
@@ -38,6 +37,8 @@ export interface Feature {
   readonly notified?: () => Promise<string>;
   /** Without a start: what it keeps of a chat is removed with the chat, and nothing else happens. */
   readonly extend?: (throughline: Throughline) => Promise<void>;
+  /** What it serves over HTTP without a start. @param facts from all features. */
+  readonly routes?: Started["routes"];
   /** Begins what it does beside the chats. It ends when the `Throughline` is closed. */
   readonly start?: (throughline: Throughline, given: StartGiven) => Promise<Started>;
 }

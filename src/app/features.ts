@@ -22,28 +22,16 @@ export const features: readonly Feature[] = Object.values({
   opentelemetry,
 });
 
-/** Features that were started together. */
-export interface StartedFeatures extends Required<Pick<Started, "finish" | "stop">> {
-  readonly tools: Started["tools"];
-  readonly facts: Facts;
-  /** What they serve beside the chats. */
-  readonly routes: () => Promise<readonly ServerFeature[]>;
-}
-
 /** Starts every feature. @throws what the first that cannot start throws. */
-export async function startFeatures(
-  throughline: Throughline,
-  given: Omit<StartGiven, "facts">,
-): Promise<StartedFeatures> {
+export async function startFeatures(throughline: Throughline, given: Omit<StartGiven, "facts">) {
   const started: Started[] = [];
   const stop = () => {
     for (const each of started) each.stop?.();
   };
   let facts: Facts = {};
   try {
-    for (const { start } of features) {
-      if (start === undefined) continue;
-      const each = await start(throughline, { ...given, facts });
+    for (const { start, routes } of features) {
+      const each = start ? await start(throughline, { ...given, facts }) : { routes };
       started.push(each);
       facts = { ...facts, ...each.facts };
     }
@@ -54,7 +42,8 @@ export async function startFeatures(
   return {
     tools: started.find(({ tools }) => tools !== undefined)?.tools,
     facts,
-    routes: async () => {
+    /** What they serve beside the chats. */
+    routes: async (): Promise<readonly ServerFeature[]> => {
       const adding = started.map((each) => each.routes).filter((routes) => routes !== undefined);
       return Promise.all(adding.map((routes) => routes(facts)));
     },

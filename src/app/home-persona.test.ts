@@ -3,7 +3,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryDirectory } from "../../test/support/command-line.ts";
-import { builtInPersona } from "../cli/persona.ts";
+import { builtInPersona } from "../cli/home.ts";
 import { type Logger, silentLogger } from "../core/logger.ts";
 import { HomePersona } from "./home-persona.ts";
 
@@ -30,7 +30,7 @@ for (const [source, file, configured] of rows) {
     const state = persona.read();
     assert.equal(state.source, source);
     assert.equal(state.persona, texts[source as keyof typeof texts]);
-    assert.equal(state.standard, configured ?? builtInPersona);
+    assert.equal(state.default, configured ?? builtInPersona);
   });
 }
 

@@ -1,19 +1,8 @@
 import { join } from "node:path";
-import { EditedFile, type EditedText } from "../cli/edited-file.ts";
-import { maxPersonaBytes, personaName } from "../cli/home.ts";
-import { builtInPersona } from "../cli/persona.ts";
+import { EditedFile } from "../cli/edited-file.ts";
+import { builtInPersona, maxPersonaBytes, personaName } from "../cli/home.ts";
 import type { Settings } from "../cli/settings.ts";
 import type { Logger } from "../core/logger.ts";
-
-/** Who answers, and where that is written. */
-interface PersonaState {
-  /** What models get now. */
-  readonly persona: string;
-  readonly source: "file" | "configuration" | "built-in";
-  /** Who answers where the home has no `persona.md`. */
-  readonly standard: string;
-  readonly file: EditedText;
-}
 
 type Given = Pick<Settings, "home" | "isEphemeral" | "persona" | "configuredPersona">;
 
@@ -23,7 +12,6 @@ export class HomePersona {
   /** A process that keeps nothing writes no file. */
   readonly isEditable: boolean;
   readonly #file: EditedFile;
-  readonly #standard: string;
   readonly #configured: string | undefined;
   readonly #logger: Logger;
   /** What the file last said, when it could be read. */
@@ -34,7 +22,6 @@ export class HomePersona {
     this.isEditable = !isEphemeral;
     this.#file = new EditedFile(join(home, personaName), maxPersonaBytes);
     this.#configured = configuredPersona || undefined;
-    this.#standard = configuredPersona || builtInPersona;
     this.#logger = logger;
     this.#last = persona;
   }
@@ -47,20 +34,20 @@ export class HomePersona {
     return this.read().persona;
   }
 
-  /** The same, with where it is written. */
-  read(): PersonaState {
+  /** The same, with where it is written, and who answers where the home has no `persona.md`. */
+  read() {
     const file = this.#file.read();
     this.#report(file.problem);
     const text = file.text?.trim() ?? "";
-    if (file.problem === undefined) this.#last = text || this.#standard;
-    const isFile = text !== "" || file.problem !== undefined;
-    const standard = this.#configured === undefined ? "built-in" : "configuration";
-    const source = isFile ? "file" : standard;
-    return { persona: this.#last, source, standard: this.#standard, file };
+    const standard = this.#configured ?? builtInPersona;
+    if (file.problem === undefined) this.#last = text || standard;
+    const otherwise = this.#configured === undefined ? "built-in" : "configuration";
+    const source = text !== "" || file.problem !== undefined ? "file" : otherwise;
+    return { persona: this.#last, source, default: standard, file };
   }
 
   /**
-   * Replaces `persona.md`, or removes it: then `standard` answers. The next turn uses it.
+   * Replaces `persona.md`, or removes it: then `default` answers. The next turn uses it.
    *
    * @throws ThroughlineError as `EditedFile.write`.
    */

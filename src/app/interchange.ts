@@ -8,7 +8,5 @@ export const interchange: Feature = {
     moves: () => import("../postgres/commands/move.ts"),
     companion: () => import("../companion/companion-document.ts"),
   }),
-  start: async () => ({
-    routes: async () => (await import("../interchange/routes.ts")).interchangeRoutes,
-  }),
+  routes: async () => (await import("../interchange/routes.ts")).interchangeRoutes,
 };

@@ -11,12 +11,5 @@ export const mcp: Feature = {
         return { ...opened, remember: facts.remember };
       }),
   },
-  async start() {
-    return {
-      routes: async ({ remember }) => {
-        const { mcpRoutes } = await import("../adapters/mcp/routes.ts");
-        return mcpRoutes(remember);
-      },
-    };
-  },
+  routes: async ({ remember }) => (await import("../adapters/mcp/routes.ts")).mcpRoutes(remember),
 };

@@ -7,7 +7,6 @@ import { parseModelName } from "../core/models/model-name.ts";
 import { ResponderRegistry } from "../core/models/registry.ts";
 import { openThroughline } from "../core/throughline.ts";
 import { createServer } from "../server/server.ts";
-import { withTurns } from "./open-companion.ts";
 import { routesOf } from "./routes.ts";
 import { slashCommand } from "./slash-commands.ts";
 import { Talk } from "./talk.ts";
@@ -28,8 +27,11 @@ async function talk(t: TestContext, named: string | undefined, lines: readonly s
   const allowed = ["openai"] as const;
   const responders = await ResponderRegistry.open({ standard, settings, allowed });
   const throughline = await openThroughline({ storage: "memory", ...responders.standard });
-  const companion = await withTurns(throughline, { responders, persona: "" });
-  t.after(() => companion.close(0));
+  const turns = await throughline.turns({ model: responders, persona: "" });
+  t.after(async () => {
+    await turns.close(0);
+    await throughline.close();
+  });
   const io = fakeIo(`${lines.join("\n")}\n`);
   const options = {
     path: `/api/chats/${chatId}`,
@@ -38,7 +40,6 @@ async function talk(t: TestContext, named: string | undefined, lines: readonly s
     isEphemeral: false,
     isDumbTerminal: false,
   };
-  const { turns } = companion;
   const routes = routesOf(createServer({ throughline, turns, version: "0" }));
   await new Talk(routes, io, { ...options, logger: silentLogger }).run();
   const period = await throughline.sessions.active(chatId);

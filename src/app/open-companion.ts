@@ -6,41 +6,20 @@ import { ResponderRegistry } from "../core/models/registry.ts";
 import type { Responders } from "../core/models/responder.ts";
 import type { OwnHome, Storage } from "../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
-import type { Turns } from "../core/turns/turns.ts";
 import type { OpenedForTools } from "./feature.ts";
-import { features, type StartedFeatures, startFeatures } from "./features.ts";
+import { features, startFeatures } from "./features.ts";
 import { HomePersona } from "./home-persona.ts";
 
-/** The memories of a companion and the models that speak for it. */
-export interface Companion {
-  readonly throughline: Throughline;
-  readonly turns: Turns;
-  readonly responders: Responders;
-  /** What it does beside talking. */
-  readonly started?: StartedFeatures | undefined;
-  /**
-   * Takes no more turns, gives those under way `graceMs` to end, cuts the rest short and keeps what
-   * came, then lets go of the home.
-   */
-  close(graceMs: number): Promise<void>;
-}
-
-/** A companion with the persona of its home. */
-export interface OpenedCompanion extends Companion {
-  readonly persona: HomePersona;
-}
+/** A companion that can be talked with. */
+export type Companion = Awaited<ReturnType<typeof openCompanion>>;
 
 /**
  * Opens a companion as the settings have it.
  *
  * @throws ThroughlineError as `openThroughline` and `ResponderRegistry.open` do.
  */
-export async function openCompanion(
-  settings: Settings,
-  logger: Logger,
-  whenTaken?: WhenTaken,
-): Promise<OpenedCompanion> {
-  const { model, window, models, prices, allowed, isEphemeral } = settings;
+export async function openCompanion(settings: Settings, logger: Logger, whenTaken?: WhenTaken) {
+  const { model, window, models, prices, allowed, isEphemeral, companionName } = settings;
   const responders = await ResponderRegistry.open({
     settings: models,
     allowed,
@@ -50,20 +29,65 @@ export async function openCompanion(
     prices,
   });
   const { standard } = responders;
-  const throughline = await openMemories(settings, {
-    logger,
-    standard,
-    makesHome: true,
-    whenTaken,
-  });
+  const options = { logger, standard, makesHome: true, whenTaken };
+  const opened = await openStarted(settings, options, true);
+  const { throughline, persona, started } = opened;
+  const end = async () => {
+    started.stop();
+    await throughline.close();
+  };
   try {
-    const home = new HomePersona(settings, logger);
-    const persona = () => home.text();
-    const given = { settings, persona, logger, beginsRun: true };
-    const started = await startFeatures(throughline, given);
-    const { companionName } = settings;
-    const parts = { responders, persona, companionName, started };
-    return { ...(await withTurns(throughline, parts)), persona: home };
+    const turns = await throughline.turns({
+      model: responders,
+      persona: () => persona.text(),
+      companionName,
+      tools: started.tools,
+    });
+    /**
+     * Takes no more turns, gives those under way `graceMs` to end, cuts the rest short and keeps what
+     * came, then lets go of the home.
+     */
+    const close = async (graceMs: number) => {
+      try {
+        await turns.close(graceMs);
+      } finally {
+        await end();
+      }
+    };
+    return { ...opened, turns, responders, close };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+/**
+ * See `ProgramContext`.
+ *
+ * @throws ThroughlineError as `openThroughline` does.
+ */
+export async function openForTools(settings: Settings, logger: Logger): Promise<OpenedForTools> {
+  const options = { logger, makesHome: true };
+  const { throughline, started } = await openStarted(settings, options, false);
+  const close = async () => {
+    try {
+      await started.finish();
+    } finally {
+      started.stop();
+      await throughline.close();
+    }
+  };
+  return { throughline, facts: started.facts, close };
+}
+
+/** Opens the memories, and starts every feature. */
+async function openStarted(settings: Settings, options: OpenMemoriesOptions, beginsRun: boolean) {
+  const throughline = await openMemories(settings, options);
+  try {
+    const { logger } = options;
+    const persona = new HomePersona(settings, logger);
+    const given = { settings, persona: () => persona.text(), logger, beginsRun };
+    return { throughline, persona, started: await startFeatures(throughline, given) };
   } catch (error) {
     await throughline.close();
     throw error;
@@ -110,54 +134,4 @@ async function openFiles({ home, store }: Settings, { logger }: OpenOptions): Pr
   if (store !== undefined) throw wrongUsage(`this program cannot use ${store.says}`);
   const { openFileStorage } = await import("../core/storage/files/open-file-storage.ts");
   return openFileStorage({ home, logger });
-}
-
-/** What turns need beside the memories. */
-export async function withTurns(
-  throughline: Throughline,
-  parts: {
-    readonly responders: Responders;
-    readonly persona: string | (() => string);
-    readonly companionName?: string | undefined;
-    readonly started?: StartedFeatures | undefined;
-  },
-): Promise<Companion> {
-  const { responders, persona, companionName, started } = parts;
-  const { tools } = started ?? {};
-  const turns = await throughline.turns({ model: responders, persona, companionName, tools });
-  const close = async (graceMs: number) => {
-    try {
-      await turns.close(graceMs);
-    } finally {
-      started?.stop();
-      await throughline.close();
-    }
-  };
-  return { throughline, turns, responders, started, close };
-}
-
-/**
- * See `ProgramContext`.
- *
- * @throws ThroughlineError as `openThroughline` does.
- */
-export async function openForTools(settings: Settings, logger: Logger): Promise<OpenedForTools> {
-  const throughline = await openMemories(settings, { logger, makesHome: true });
-  try {
-    const home = new HomePersona(settings, logger);
-    const given = { settings, persona: () => home.text(), logger, beginsRun: false };
-    const started = await startFeatures(throughline, given);
-    const close = async () => {
-      try {
-        await started.finish();
-      } finally {
-        started.stop();
-        await throughline.close();
-      }
-    };
-    return { throughline, facts: started.facts, close };
-  } catch (error) {
-    await throughline.close();
-    throw error;
-  }
 }

@@ -3,12 +3,5 @@
 import type { Feature } from "./feature.ts";
 
 export const openai: Feature = {
-  async start() {
-    return {
-      routes: async () => {
-        const { conversationRoutes } = await import("../adapters/openai/routes.ts");
-        return conversationRoutes();
-      },
-    };
-  },
+  routes: async () => (await import("../adapters/openai/routes.ts")).conversationRoutes(),
 };

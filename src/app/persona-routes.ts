@@ -1,13 +1,22 @@
 import { z } from "zod";
 import { estimateTokens } from "../core/chat/token-budget.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";
-import { answersFrom } from "../server/operation.ts";
 import type { ServerFeature } from "../server/options.ts";
 import { json, type Router } from "../server/router.ts";
 import { version } from "../server/schemas.ts";
 import type { HomePersona } from "./home-persona.ts";
 
-const schemaOf = answersFrom(() => import("./persona-answer.ts"));
+const personaState = async () => {
+  const { editedFields } = await import("../server/answer-schemas.ts");
+  return z
+    .object({
+      persona: z.string().describe("What models get now."),
+      source: z.enum(["file", "configuration", "built-in"]),
+      default: z.string().describe("Who answers if there is no `persona.md`."),
+      ...editedFields,
+    })
+    .meta({ id: "Persona" });
+};
 
 const personaBody = () =>
   z
@@ -24,12 +33,10 @@ export function personaRoutes(persona: HomePersona): ServerFeature {
   return (router: Router) => {
     const { isShared } = router.ports.throughline.storage.cluster;
     const view = () => {
-      const { persona: text, source, standard, file } = persona.read();
+      const { file, ...state } = persona.read();
       return {
-        persona: text,
-        source,
-        default: standard,
-        tokens: estimateTokens(Buffer.byteLength(text)),
+        ...state,
+        tokens: estimateTokens(Buffer.byteLength(state.persona)),
         version: file.version,
         problem: file.problem ?? null,
         editable: persona.isEditable,
@@ -43,7 +50,7 @@ export function personaRoutes(persona: HomePersona): ServerFeature {
         path: "/api/persona",
         id: "getPersona",
         summary: "Get the persona: who answers",
-        answers: { 200: { says: "The persona as it is now.", schema: schemaOf("personaState") } },
+        answers: { 200: { says: "The persona as it is now.", schema: personaState } },
       },
       () => json(view()),
     );
@@ -57,7 +64,7 @@ export function personaRoutes(persona: HomePersona): ServerFeature {
         description:
           "Writes `persona.md` of the home. The next answer uses it. 409: the file was changed since " +
           "`version` was read, or this server keeps nothing; nothing was changed.",
-        answers: { 200: { says: "The persona as it is now.", schema: schemaOf("personaState") } },
+        answers: { 200: { says: "The persona as it is now.", schema: personaState } },
       },
       ({ body }) => {
         if (!persona.isEditable) throw keepsNothing();

@@ -1,5 +1,4 @@
-import { Command } from "commander";
-import { ownPackage } from "../cli/command.ts";
+import { Command, ownPackage } from "../cli/command.ts";
 import { type Environment, isDebugging, readEnvironment, variableHelp } from "../cli/env.ts";
 import { describeFailure } from "../cli/failure.ts";
 import { type Io, write } from "../cli/io.ts";

@@ -7,24 +7,17 @@ import { openLog } from "../cli/log.ts";
 import { Routes, routesOfServer, serverTarget } from "../cli/routes.ts";
 import { type Flags, resolveSettings, type Settings } from "../cli/settings.ts";
 import { isThroughlineError } from "../core/errors.ts";
-import type { Logger } from "../core/logger.ts";
 import { silentLogger } from "../core/logger.ts";
-import type { Throughline } from "../core/throughline.ts";
-import type { Turns } from "../core/turns/turns.ts";
 import { refusals } from "../server/problem.ts";
 import { createServer, type ServerOptions } from "../server/server.ts";
 import { features } from "./features.ts";
 import { openCompanion, openMemories } from "./open-companion.ts";
 
 /** What is open in this process while a command works. */
-interface Opened {
-  readonly throughline: Throughline;
-  readonly turns: Turns;
-  readonly features?: ServerOptions["features"];
+interface Opened extends Pick<ServerOptions, "throughline" | "turns" | "features"> {
+  /** Once the turns are over. */
   close(): Promise<void>;
 }
-
-type Open = (settings: Settings, logger: Logger) => Promise<Opened>;
 
 /** @param isServed a server has the home: another process answers. */
 type Work<T> = (routes: Routes, settings: Settings, isServed: boolean) => Promise<T>;
@@ -53,8 +46,10 @@ export function withRoutes<T>(
 ): Promise<T> {
   const settings = resolveSettings(flags, context.env);
   if (settings.store === undefined) assertHomeExists(settings.home);
-  const open: Open = async (_, logger) => {
-    const throughline = await openMemories(settings, { logger });
+  const open = async (): Promise<Opened> => {
+    const throughline = await openMemories(settings, {
+      logger: openLog(settings.logLevel, "warn"),
+    });
     const close = () => throughline.close();
     try {
       const routes = await prepare(throughline, settings);
@@ -64,7 +59,7 @@ export function withRoutes<T>(
       throw error;
     }
   };
-  return withOpened(settings, context, { open, level: "warn" }, work);
+  return withOpened(settings, context, open, work);
 }
 
 /**
@@ -76,22 +71,22 @@ export function withModelRoutes<T>(
   context: Context,
   work: Work<T>,
 ): Promise<T> {
-  const open: Open = async (...given) => {
-    const companion = await openCompanion(...given);
+  const open = async () => {
+    const companion = await openCompanion(settings, openLog(settings.logLevel, "error"));
     return { ...companion, close: () => companion.close(0) };
   };
-  return withOpened(settings, context, { open, level: "error" }, work);
+  return withOpened(settings, context, open, work);
 }
 
 async function withOpened<T>(
   settings: Settings,
   context: Context,
-  { open, level }: { readonly open: Open; readonly level: "warn" | "error" },
+  open: () => Promise<Opened>,
   work: Work<T>,
 ): Promise<T> {
   let opened: Opened;
   try {
-    opened = await open(settings, openLog(settings.logLevel, level));
+    opened = await open();
   } catch (error) {
     if (!isThroughlineError(error, "THROUGHLINE_LOCKED")) throw error;
     const routes = await served(settings, context);

@@ -1,30 +1,13 @@
-import {
-  type AddCommand,
-  ephemeralOption,
-  examples,
-  homeOption,
-  modelOption,
-  optionOf,
-  storeOption,
-  windowOption,
-} from "../cli/command.ts";
+import type { AddCommand } from "../cli/command.ts";
 
 export const addServeCommand: AddCommand = (program, context) => {
   program
     .command("serve")
     .summary("Serve the web page and the HTTP API.")
     .description("Serve the web page and the HTTP API until Ctrl-C. Prints one line when ready.")
-    .addOption(homeOption())
-    .addOption(optionOf("host"))
-    .addOption(optionOf("port"))
-    .addOption(storeOption())
-    .addOption(modelOption())
-    .addOption(windowOption())
-    .addOption(optionOf("tokenFile"))
-    .addOption(ephemeralOption())
-    .addHelpText(
-      "after",
-      `${examples([
+    .takes("home", "host", "port", "store", "model", "window", "tokenFile", "ephemeral")
+    .examples(
+      [
         ["serve", "on http://127.0.0.1:7423, for this machine only"],
         ["serve --model ollama/qwen3", "new sessions use a local model"],
         ["serve --token-file ~/.throughline/token", "require a token, if others use this machine"],
@@ -34,8 +17,8 @@ export const addServeCommand: AddCommand = (program, context) => {
           "store messages in PostgreSQL, for any number of servers",
         ],
         ["serve --ephemeral --port 0", "try it without storing anything"],
-      ])}
-\nWith --host 0.0.0.0 or ::, requests from other machines get 403 until you list the names they use for this
+      ],
+      `With --host 0.0.0.0 or ::, requests from other machines get 403 until you list the names they use for this
 one in <home>/throughline.config.json: {"hosts": ["nova.example", "192.168.1.7"]}
 
 With a token, a browser signs in with a code: press Enter in this terminal to get one.

@@ -5,7 +5,7 @@ import { addressOf } from "../cli/doctor/model.ts";
 import type { Environment } from "../cli/env.ts";
 import { describeFailure, Exit, exitCodes, Failed, isErrno } from "../cli/failure.ts";
 import { counted } from "../cli/format.ts";
-import { type Io, tell, write } from "../cli/io.ts";
+import { type Io, tell, untilStopped, write } from "../cli/io.ts";
 import { openLog } from "../cli/log.ts";
 import { type Flags, resolveSettings, type Settings } from "../cli/settings.ts";
 import { checkedToken, readTokenFile } from "../cli/token.ts";
@@ -16,11 +16,12 @@ import { shownModel } from "../core/models/model-name.ts";
 import { misconfigured } from "../core/options.ts";
 import { noteServer } from "../core/storage/files/lease-holder.ts";
 import type { OwnHome } from "../core/storage/storage.ts";
+import { isEverywhere } from "../server/guard.ts";
 import { type PortOptions, resolvePort } from "../server/options.ts";
-import { defaultAddress, Port } from "../server/port.ts";
+import { defaultAddress, openPort, type Port } from "../server/port.ts";
 import { createServer, type ThroughlineServer } from "../server/server.ts";
 import { doctorRoutes } from "./doctor-routes.ts";
-import { type Companion, type OpenedCompanion, openCompanion } from "./open-companion.ts";
+import { type Companion, openCompanion } from "./open-companion.ts";
 import { personaRoutes } from "./persona-routes.ts";
 
 /** Answers under way get this long to end once the server is told to. */
@@ -29,17 +30,21 @@ const graceMs = 3_000;
 const deadlineMs = 4_500;
 
 /** `throughline serve`: until a signal ends it. */
-export async function serve(flags: Flags, { io, env, version }: Context): Promise<void> {
-  const stopped = stopSignal(io);
+export function serve(flags: Flags, context: Context): Promise<void> {
+  return untilStopped(context.io, (ending) => serveUntil(ending, flags, context));
+}
+
+async function serveUntil(ending: AbortSignal, flags: Flags, context: Context): Promise<void> {
+  const { io, env, version } = context;
   const settings = resolveSettings(flags, env);
   const { token, tokenFile } = await tokenOf(flags, settings, env, io);
   const logger = openLog(settings.logLevel, "info");
   const options = { version, logger, hosts: settings.hosts, token };
   let port: Port | undefined;
-  let companion: OpenedCompanion;
+  let companion: Companion;
   try {
     companion = await openCompanion(settings, logger, async (ownHome) => {
-      port = await openPort(options, settings);
+      port = await portOf(options, settings);
       if (ownHome !== undefined) noteAddress(ownHome, port.url, tokenFile, logger);
     });
   } catch (error) {
@@ -51,7 +56,7 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
   try {
     const { throughline, turns, persona, started } = companion;
     const doctor = doctorRoutes(settings, { version, hasToken: token !== undefined });
-    const features = [personaRoutes(persona), doctor, ...((await started?.routes()) ?? [])];
+    const features = [personaRoutes(persona), doctor, ...(await started.routes())];
     server = createServer({ ...options, throughline, turns, features });
     const { url } = await server.listen(port);
     await tellWhereWordsGo(io, settings);
@@ -59,9 +64,7 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
     await tellHosts(io, settings);
     await write(io.output, `Throughline is listening on ${url} (${about(settings, companion)})\n`);
     const stopCodes = await offerCodes(io, server, token, url);
-    const home = watchHome(companion);
-    lost = await Promise.race([stopped, home.lost]);
-    home.stop();
+    lost = await untilLost(companion, ending);
     stopCodes();
     if (lost !== undefined)
       await write(io.errors, describeFailure(lost, "", { stack: false }).text);
@@ -76,9 +79,13 @@ export async function serve(flags: Flags, { io, env, version }: Context): Promis
 /** How often a server checks that the home is still its own, in milliseconds. */
 const lookEveryMs = 1_000;
 
-/** Checks that this process is still the writer of its home, also when no turn runs. */
-function watchHome({ throughline }: Companion) {
-  const { promise: lost, resolve } = Promise.withResolvers<Failed>();
+/**
+ * Waits until this process is no longer the writer of its home, also when no turn runs.
+ *
+ * @returns `undefined`: it was told to end.
+ */
+function untilLost({ throughline }: Companion, ending: AbortSignal): Promise<Failed | undefined> {
+  const { promise, resolve } = Promise.withResolvers<Failed | undefined>();
   const { storage } = throughline;
   const timer = setInterval(() => {
     try {
@@ -90,7 +97,9 @@ function watchHome({ throughline }: Companion) {
       resolve(new Failed(message, { code, wayOut, cause }));
     }
   }, lookEveryMs);
-  return { lost, stop: () => clearInterval(timer) };
+  if (ending.aborted) resolve(undefined);
+  ending.addEventListener("abort", () => resolve(undefined));
+  return promise.finally(() => clearInterval(timer));
 }
 
 /** Ends the process with 1 when the work takes longer, or when something holds the process after it. */
@@ -110,23 +119,11 @@ async function shutDown(companion: Companion, server: ThroughlineServer | undefi
   } finally {
     try {
       // A request with a reaction waits for the save, and the server waits for the request.
-      await Promise.all([companion.started?.finish(), server?.close()]);
+      await Promise.all([companion.started.finish(), server?.close()]);
     } finally {
       await companion.close(0);
     }
   }
-}
-
-/** Resolves at the first signal; the second ends the process at once. */
-function stopSignal(io: Io): Promise<undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  let isStopping = false;
-  io.onSignal(() => {
-    if (isStopping) io.exitNow(exitCodes.interrupted);
-    isStopping = true;
-    resolve(undefined);
-  });
-  return promise;
 }
 
 async function tokenOf(
@@ -164,12 +161,12 @@ function noteAddress(
 }
 
 /** From then on a request waits instead of being refused. */
-async function openPort(
+async function portOf(
   options: PortOptions,
   { host = defaultAddress.host, port = defaultAddress.port }: Settings,
 ): Promise<Port> {
   try {
-    return await Port.open({ host, port }, resolvePort(options));
+    return await openPort({ host, port }, resolvePort(options));
   } catch (cause) {
     const system = cause instanceof Error ? cause.cause : undefined;
     const [, says, wayOut] = listenErrors.find(([code]) => isErrno(system, code)) ?? [];
@@ -182,8 +179,7 @@ async function openPort(
 
 /** A server on every address is meant for other machines, and so far none is let in. */
 async function tellHosts(io: Io, { host = "", hosts = [], home }: Settings): Promise<void> {
-  const isEverywhere = ["0.0.0.0", "::"].includes(host);
-  if (!isEverywhere || hosts.length > 0) return;
+  if (!isEverywhere(host) || hosts.length > 0) return;
   await tell(
     io,
     "Requests from other machines are refused until you list the names they use for this one in " +

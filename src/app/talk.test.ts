@@ -9,7 +9,6 @@ import { silentLogger } from "../core/logger.ts";
 import { ResponderError } from "../core/models/responder.ts";
 import { openThroughline } from "../core/throughline.ts";
 import { createServer } from "../server/server.ts";
-import { type Companion, withTurns } from "./open-companion.ts";
 import { routesOf } from "./routes.ts";
 import { Talk } from "./talk.ts";
 
@@ -20,13 +19,16 @@ async function companionOf(t: TestContext, script: readonly (readonly ScriptedSt
   const { provider, model } = scriptedResponder([]);
   const responder = scriptedResponder(script);
   const throughline = await openThroughline({ storage: "memory", provider, model });
-  const companion = await withTurns(throughline, {
-    responders: { standard: { provider, model }, get: async () => responder },
-    persona: "You are a test.",
+  const responders = { standard: { provider, model }, get: async () => responder };
+  const turns = await throughline.turns({ model: responders, persona: "You are a test." });
+  t.after(async () => {
+    await turns.close(0);
+    await throughline.close();
   });
-  t.after(() => companion.close(0));
-  return companion;
+  return { throughline, turns };
 }
+
+type Companion = Awaited<ReturnType<typeof companionOf>>;
 
 function talk({ throughline, turns }: Companion, io: FakeIo, isEphemeral = false): Promise<number> {
   const logger = silentLogger;

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { Command as Base, InvalidArgumentError, Option } from "commander";
 import { isThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { parseModelName } from "../core/models/model-name.ts";
@@ -47,36 +47,48 @@ export type AddCommand = (program: Command, context: Context) => void;
 /** The commands of a feature, by the word that a command line begins with. */
 export type Commands = Readonly<Record<string, AddCommand>>;
 
-/** A setting as an option of a command. */
-export function optionOf(name: SettingName): Option {
+/** A command that names the settings it takes, and shows examples of its use. */
+export class Command extends Base {
+  declare readonly commands: readonly Command[];
+
+  override createCommand(name?: string): Command {
+    return new Command(name);
+  }
+
+  /** Adds settings as options, in this order. */
+  takes(...names: readonly (SettingName | "json")[]): this {
+    for (const name of names) {
+      this.addOption(name === "json" ? new Option("--json", "print JSON") : optionOf(name));
+    }
+    return this;
+  }
+
+  /** Adds settings to each command of this group: where the companion is. */
+  eachTakes(...names: readonly SettingName[]): void {
+    for (const command of this.commands) command.takes(...names);
+  }
+
+  /** Adds examples under the help: what to type, and what it does. `note` stands below them. */
+  examples(rows: readonly (readonly [line: string, says: string])[], note?: string): this {
+    const width = Math.max(...rows.map(([line]) => line.length));
+    const lines = rows.map(([line, says]) => `  throughline ${line.padEnd(width)}  ${says}`);
+    const text = `\nExamples:\n${lines.join("\n")}`;
+    return this.addHelpText("after", note === undefined ? text : `${text}\n\n${note}`);
+  }
+}
+
+function optionOf(name: SettingName): Option {
   const { flag = "", help, form, standard, check } = settings[name];
   const says = form === undefined ? help : `${help}: ${form}`;
   const option = new Option(flag, standard === undefined ? says : `${says} (default: ${standard})`);
   if (!flag.includes(" ")) return option;
+  if (name === "model") return option.argParser(model);
   return option.argParser((text) => {
     const value = textValue(name, text);
     if (check[1](value)) return value;
     throw new InvalidArgumentError(`It must be ${check[0]}.`);
   });
 }
-
-export const homeOption = () => optionOf("home");
-
-export const storeOption = () => optionOf("store");
-
-/** Adds options to each command of a group that has not got them: where the companion is. */
-export function addToEach(group: Command, ...options: readonly (() => Option)[]): void {
-  for (const command of group.commands) for (const make of options) command.addOption(make());
-}
-
-export const modelOption = () => optionOf("model").argParser(model);
-
-export const windowOption = () => optionOf("window");
-
-export const ephemeralOption = () =>
-  new Option("--ephemeral", "store nothing: everything is lost when the program ends");
-
-export const jsonOption = () => new Option("--json", "print JSON");
 
 /** A whole number within bounds, for `argParser`. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
@@ -100,13 +112,6 @@ function model(text: string) {
     // biome-ignore lint/style/useErrorCause: commander's error takes none, and the message says it all
     throw new InvalidArgumentError(`${error.message}.`);
   }
-}
-
-/** Examples under a command's help: what to type, and what it does. */
-export function examples(rows: readonly (readonly [line: string, says: string])[]): string {
-  const width = Math.max(...rows.map(([line]) => line.length));
-  const lines = rows.map(([line, says]) => `  throughline ${line.padEnd(width)}  ${says}`);
-  return `\nExamples:\n${lines.join("\n")}`;
 }
 
 interface Package {

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from "commander";
-import { type AddCommand, type Context, examples } from "./command.ts";
+import type { AddCommand, Context } from "./command.ts";
 import { write } from "./io.ts";
 import type { Flags } from "./settings.ts";
 
@@ -63,14 +63,11 @@ export const addCompletionCommand: AddCommand = (program, { io }) => {
       "Print a script that completes commands, options, their values, files and the ids of chats in a shell.",
     )
     .addArgument(new Argument("<shell>", "which shell").choices(Object.keys(scripts)))
-    .addHelpText(
-      "after",
-      examples([
-        ["completion bash > ~/.local/share/bash-completion/completions/throughline", "for bash"],
-        ["completion zsh > ~/.zfunc/_throughline", "for zsh, with fpath+=~/.zfunc before compinit"],
-        ["completion fish > ~/.config/fish/completions/throughline.fish", "for fish"],
-      ]),
-    )
+    .examples([
+      ["completion bash > ~/.local/share/bash-completion/completions/throughline", "for bash"],
+      ["completion zsh > ~/.zfunc/_throughline", "for zsh, with fpath+=~/.zfunc before compinit"],
+      ["completion fish > ~/.config/fish/completions/throughline.fish", "for fish"],
+    ])
     .action((shell: keyof typeof scripts) => write(io.output, scripts[shell]));
 };
 

@@ -145,5 +145,5 @@ test("a configuration that is not UTF-8, too large or a directory is refused", (
   assert.throws(() => readConfig(large), { code, message: /larger than 1 MiB/ });
   const home = temporaryDirectory(t);
   fs.mkdirSync(join(home, configName));
-  assert.throws(() => readConfig(home), { code, message: /EISDIR/ });
+  assert.throws(() => readConfig(home), { code, message: /is not a regular file/ });
 });

@@ -26,8 +26,7 @@ export class EditedFile {
 
   read(): EditedText {
     try {
-      const text = readOwnFile(this.#path, this.#maxBytes);
-      return textAs(text);
+      return textAs(readOwnFile(this.#path, this.#maxBytes));
     } catch (error) {
       if (!isThroughlineError(error)) throw error;
       const problem = error.message.replace(this.#path, basename(this.#path));
@@ -76,11 +75,8 @@ export class EditedFile {
 }
 
 function textAs(text: string | undefined): EditedText {
-  return { text, version: text === undefined ? "" : versionOf(text), problem: undefined };
-}
-
-function versionOf(text: string): string {
-  return sha256(text).toString("hex").slice(0, 32);
+  const version = text === undefined ? "" : sha256(text).toString("hex").slice(0, 32);
+  return { text, version, problem: undefined };
 }
 
 /** Where a link leads to; a link to nothing is replaced. */
@@ -97,16 +93,12 @@ function replace(path: string, text: string): void {
   fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.new`;
   fs.rmSync(draft, { force: true }); // of a process that died
-  const descriptor = fs.openSync(draft, "wx", 0o600);
   try {
-    fs.writeFileSync(descriptor, text);
-    fs.fsyncSync(descriptor);
+    fs.writeFileSync(draft, text, { flag: "wx", mode: 0o600, flush: true });
   } catch (error) {
-    fs.closeSync(descriptor);
     fs.rmSync(draft, { force: true });
     throw error;
   }
-  fs.closeSync(descriptor);
   fs.renameSync(draft, path);
 }
 

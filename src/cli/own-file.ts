@@ -1,4 +1,5 @@
 import fs from "node:fs";
+import { isThroughlineError } from "../core/errors.ts";
 import { misconfigured } from "../core/options.ts";
 
 const mebibyte = 1024 * 1024;
@@ -9,11 +10,16 @@ const mebibyte = 1024 * 1024;
  * for.
  *
  * @param maxBytes a larger file is refused.
+ * @param isSecret so is one that other users can read, and no link is followed. @default false
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it cannot be read, is too large, or is not
  * UTF-8; the message names it.
  */
-export function readOwnFile(path: string, maxBytes = mebibyte): string | undefined {
-  const bytes = readStart(path, maxBytes + 1);
+export function readOwnFile(
+  path: string,
+  maxBytes = mebibyte,
+  isSecret = false,
+): string | undefined {
+  const bytes = readStart(path, maxBytes + 1, isSecret);
   if (bytes === undefined) return undefined;
   if (bytes.length > maxBytes) {
     const limit = maxBytes < mebibyte ? `${maxBytes / 1024} KiB` : `${maxBytes / mebibyte} MiB`;
@@ -33,39 +39,37 @@ export function readStartOfOwnFile(path: string, maxBytes: number): string | und
   return decode(path, bytes.subarray(0, maxBytes), { isWhole: bytes.length <= maxBytes });
 }
 
-function readStart(path: string, length: number): Uint8Array | undefined {
-  const { O_RDONLY, O_NONBLOCK } = fs.constants;
-  let descriptor: number;
+function readStart(path: string, length: number, isSecret = false): Uint8Array | undefined {
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = fs.constants;
+  let descriptor: number | undefined;
   try {
-    descriptor = fs.openSync(path, O_RDONLY | (O_NONBLOCK ?? 0)); // opening a pipe would wait
+    // Opening a pipe would wait.
+    const flags = O_RDONLY | (O_NONBLOCK ?? 0) | (isSecret ? (O_NOFOLLOW ?? 0) : 0);
+    descriptor = fs.openSync(path, flags);
+    const stats = fs.fstatSync(descriptor);
+    if (!stats.isFile()) throw misconfigured(`${path} is not a regular file`);
+    if (isSecret) checkMode(path, stats);
+    const buffer = Buffer.alloc(Math.min(length, stats.size + 1));
+    let count = 0;
+    for (let read = 1; read > 0 && count < buffer.length; count += read) {
+      read = fs.readSync(descriptor, buffer, count, buffer.length - count, null);
+    }
+    return buffer.subarray(0, count);
   } catch (cause) {
+    if (isThroughlineError(cause)) throw cause;
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined; // a home that is not a directory is reported elsewhere
     throw misconfigured(`${path} cannot be read (${code})`, cause);
-  }
-  try {
-    const stats = fs.fstatSync(descriptor);
-    if (stats.isDirectory()) throw misconfigured(`${path} cannot be read (EISDIR)`);
-    if (!stats.isFile()) throw misconfigured(`${path} is not a regular file`);
-    return fill(path, descriptor, Buffer.alloc(Math.min(length, stats.size + 1)));
   } finally {
-    fs.closeSync(descriptor);
+    if (descriptor !== undefined) fs.closeSync(descriptor);
   }
 }
 
-function fill(path: string, descriptor: number, buffer: Uint8Array): Uint8Array {
-  let count = 0;
-  try {
-    while (count < buffer.length) {
-      const read = fs.readSync(descriptor, buffer, count, buffer.length - count, null);
-      if (read === 0) break;
-      count += read;
-    }
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw misconfigured(`${path} cannot be read (${code})`, cause);
-  }
-  return buffer.subarray(0, count);
+function checkMode(path: string, { mode }: fs.Stats): void {
+  if (process.getuid === undefined || (mode & 0o077) === 0) return;
+  throw misconfigured(
+    `other users can read ${path}. Run chmod 600 ${path}, and use a new token if they have read it`,
+  );
 }
 
 function decode(path: string, bytes: Uint8Array, { isWhole }: { readonly isWhole: boolean }) {

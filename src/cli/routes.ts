@@ -4,15 +4,13 @@ import { isJsonObject, parseJson } from "../core/json.ts";
 import { serverOf } from "../core/storage/files/lease-holder.ts";
 import { Failed, isErrno } from "./failure.ts";
 import { readOwnFile } from "./own-file.ts";
+import { maxTokenBytes } from "./token.ts";
 
 /** A server that has a home, and what its requests need. */
 interface ServerTarget {
   readonly url: string;
   readonly token?: string | undefined;
 }
-
-/** The longest token file that is read, in bytes. */
-const maxTokenBytes = 4096;
 
 /**
  * The server that has a home which was just refused; `undefined`: no server has it.

@@ -132,6 +132,11 @@ export const settings = {
     help: "a service other than AWS for feedback packages",
   }),
   region: textSetting({ env: "AWS_REGION", help: "the region of the bucket, and of Bedrock" }),
+  ephemeral: setting<boolean>({
+    flag: "--ephemeral",
+    check: onOrOff,
+    help: "store nothing: everything is lost when the program ends",
+  }),
   createBucket: setting<boolean>({
     flag: "--create-bucket",
     env: "THROUGHLINE_S3_CREATE_BUCKET",

@@ -15,15 +15,16 @@ import { findHome, findPersona } from "./home.ts";
 import { type Said, type SettingName, settings } from "./settings-table.ts";
 import { type PostgresLocation, parsePostgresUrl } from "./store-location.ts";
 
-/** What any command can be told about the companion; what is absent was not said. */
+/** What any command can be told; what is absent was not said. */
 export interface Flags
-  extends Pick<Said, "home" | "store" | "window" | "host" | "port" | "tokenFile"> {
+  extends Pick<Said, "home" | "store" | "window" | "host" | "port" | "tokenFile" | "ephemeral"> {
   readonly model?: ModelSpec | undefined;
-  readonly ephemeral?: boolean | undefined;
+  /** Print JSON, for scripts. */
+  readonly json?: boolean | undefined;
 }
 
 /** What a command runs on: flags before the environment, before the home's file, before defaults. */
-export interface Settings extends Omit<Said, "home" | "store" | "model" | "persona"> {
+export interface Settings extends Omit<Said, "home" | "store" | "model" | "persona" | "ephemeral"> {
   readonly home: string;
   /** Nothing is kept: the home is neither made nor written. */
   readonly isEphemeral: boolean;
@@ -97,8 +98,15 @@ function modelFrom(
   setting: string | undefined,
   configPath: string,
 ): ModelSpec | undefined {
-  if (variable !== undefined) return parseNamed(variable, "THROUGHLINE_MODEL");
-  return setting === undefined ? undefined : parseNamed(setting, `${configPath}: model`);
+  const [name, place] =
+    variable === undefined ? [setting, `${configPath}: model`] : [variable, "THROUGHLINE_MODEL"];
+  if (name === undefined) return undefined;
+  try {
+    return parseModelName(name);
+  } catch (cause) {
+    if (!isThroughlineError(cause)) throw cause;
+    throw misconfigured(`${place}: ${cause.message}`, cause);
+  }
 }
 
 /** Those that the file lists, and those of the models that are named, also where another goes before. */
@@ -107,13 +115,4 @@ function allowedBy(config: Said, variable: string | undefined): readonly NamedPr
     [variable, config.model].some((model) => model?.startsWith(`${provider}/`));
   const isListed = (provider: NamedProvider) => config.providers?.includes(provider) ?? false;
   return namedProviders.filter((provider) => isListed(provider) || isNamed(provider));
-}
-
-function parseNamed(name: string, place: string): ModelSpec {
-  try {
-    return parseModelName(name);
-  } catch (cause) {
-    if (!isThroughlineError(cause)) throw cause;
-    throw misconfigured(`${place}: ${cause.message}`, cause);
-  }
 }

@@ -36,7 +36,7 @@ test("a token file that is a link, a directory, or holds more than a token is re
   const refused = [
     ["link", /ELOOP/],
     ["directory", /is not a regular file$/],
-    ["large", /more than a token$/],
+    ["large", /larger than 4 KiB$/],
   ] as const;
   for (const [name, message] of refused) {
     assert.throws(() => readTokenFile(join(home, name)), { code, message });

@@ -1,8 +1,12 @@
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
-import { isThroughlineError, type ThroughlineError } from "../core/errors.ts";
+import { isThroughlineError } from "../core/errors.ts";
 import { misconfigured } from "../core/options.ts";
 import { checkToken } from "../core/token.ts";
+import { readOwnFile } from "./own-file.ts";
+
+/** Longest token file that is read, in bytes. */
+export const maxTokenBytes = 4096;
 
 /**
  * The token that a file holds. A file that is not there is made, with a new token and mode 0600.
@@ -12,22 +16,16 @@ import { checkToken } from "../core/token.ts";
  * what it holds is no token. The message never holds the token.
  */
 export function readTokenFile(path: string): { readonly token: string; readonly isNew: boolean } {
-  const made = makeTokenFile(path);
-  if (made !== undefined) return { token: made, isNew: true };
-  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+  const token = randomBytes(32).toString("base64url");
   try {
-    // Nothing is followed, and nothing is waited for: a pipe would hold us up.
-    const descriptor = fs.openSync(path, O_RDONLY | (O_NOFOLLOW ?? 0) | (O_NONBLOCK ?? 0));
-    try {
-      checkTokenFile(path, fs.fstatSync(descriptor));
-      const token = fs.readFileSync(descriptor, "utf8").trim();
-      return { token: checkedToken(token, path), isNew: false };
-    } finally {
-      fs.closeSync(descriptor);
-    }
+    fs.writeFileSync(path, `${token}\n`, { flag: "wx", mode: 0o600 });
+    return { token, isNew: true };
   } catch (cause) {
-    throw isThroughlineError(cause) ? cause : unusable(path, cause);
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== "EEXIST") throw misconfigured(`${path} cannot be written (${code})`, cause);
   }
+  const text = readOwnFile(path, maxTokenBytes, true) ?? "";
+  return { token: checkedToken(text.trim(), path), isNew: false };
 }
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it is too weak. The message names the place. */
@@ -42,30 +40,4 @@ export function checkedToken(token: string, place: string): string {
       cause,
     );
   }
-}
-
-function makeTokenFile(path: string): string | undefined {
-  const token = randomBytes(32).toString("base64url");
-  try {
-    fs.writeFileSync(path, `${token}\n`, { flag: "wx", mode: 0o600 });
-    return token;
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "EEXIST") return undefined;
-    throw unusable(path, cause);
-  }
-}
-
-function checkTokenFile(path: string, stats: fs.Stats): void {
-  if (!stats.isFile()) throw misconfigured(`${path} is not a regular file`);
-  if (stats.size > 4096) throw misconfigured(`${path} contains more than a token`);
-  if (process.getuid !== undefined && (stats.mode & 0o077) !== 0) {
-    throw misconfigured(
-      `other users can read ${path}. Run chmod 600 ${path}, and use a new token if they have read it`,
-    );
-  }
-}
-
-function unusable(path: string, cause: unknown): ThroughlineError {
-  const { code } = cause as NodeJS.ErrnoException;
-  return misconfigured(`the token file ${path} cannot be used (${code})`, cause);
 }

@@ -1,14 +1,5 @@
 import { Option } from "commander";
-import {
-  type AddCommand,
-  type Commands,
-  type Context,
-  examples,
-  homeOption,
-  jsonOption,
-  notEmpty,
-  storeOption,
-} from "../cli/command.ts";
+import { type AddCommand, type Commands, type Context, notEmpty } from "../cli/command.ts";
 import { wrongUsage } from "../cli/failure.ts";
 import type { Flags } from "../cli/settings.ts";
 import type { CompanionReader } from "./reachy-import.ts";
@@ -63,12 +54,9 @@ function importCommand({ moves, companion }: InterchangeParts): AddCommand {
         "--with-damage",
         "with --from store: mark records that cannot be read, and copy the rest",
       )
-      .addOption(homeOption())
-      .addOption(storeOption())
-      .addOption(jsonOption())
-      .addHelpText(
-        "after",
-        `${examples([
+      .takes("home", "store", "json")
+      .examples(
+        [
           ["import ~/.nanobot --from nanobot", "its chats, from both of its session folders"],
           ["import ~/.ductor/sessions.json --from ductor", "its sessions, which can be resumed"],
           [
@@ -81,8 +69,8 @@ function importCommand({ moves, companion }: InterchangeParts): AddCommand {
             "import 'postgres://me@db/chats?companion=nova' --from store",
             "from a database to files",
           ],
-        ])}
-\nStop \`throughline serve\` first: this needs the home for itself.`,
+        ],
+        `Stop \`throughline serve\` first: this needs the home for itself.`,
       )
       .action(async (path, flags) => {
         const { from } = flags;
@@ -128,18 +116,15 @@ function exportCommand({ moves }: InterchangeParts): AddCommand {
       .option("--force", "overwrite existing files")
       .option("--to <store>", "the store to copy to: a postgres:// URL or a directory", notEmpty)
       .option("--with-damage", "with --to: mark records that cannot be read, and copy the rest")
-      .addOption(homeOption())
-      .addOption(storeOption())
-      .addOption(jsonOption())
-      .addHelpText(
-        "after",
-        `${examples([
+      .takes("home", "store", "json")
+      .examples(
+        [
           ["export --format throughline --out backup", "everything, for a later import"],
           ["export --format nanobot --out sessions --chat local:me", "one chat for nanobot"],
           ["export --to 'postgres://me@db/chats?companion=nova'", "copy to a database"],
           ["export --store postgres://me@db/chats --to ./home", "and back to files"],
-        ])}
-\nIf a copy with --to is interrupted, run the same command again: it continues where it stopped. At the end
+        ],
+        `If a copy with --to is interrupted, run the same command again: it continues where it stopped. At the end
 each copy is read back and compared. The source is not changed. --to needs the home for itself: stop
 \`throughline serve\` first. While it has the home, the other exports ask that server.`,
       )

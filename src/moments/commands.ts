@@ -1,14 +1,10 @@
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import {
   type AddCommand,
-  addToEach,
+  type Command,
   type Commands,
   type Context,
-  examples,
-  homeOption,
-  jsonOption,
   notEmpty,
-  optionOf,
   wholeNumber,
 } from "../cli/command.ts";
 import { isoTime } from "../core/clock.ts";
@@ -19,17 +15,16 @@ const addFeedbackCommand: AddCommand = (program, context) => {
     .command("feedback")
     .summary("Manage feedback packages: record, list, export, upload, delete.")
     .description("Manage the packages of recorded reactions, in <home>/feedback.")
-    .addHelpText(
-      "after",
-      `${examples([
+    .examples(
+      [
         ["feedback list", "every package"],
         [
           "feedback record --sentiment positive --what 'the joke'",
           "a reaction to the last answer in local:me",
         ],
         ["feedback export --format kto --out data", "training data for TRL"],
-      ])}
-\nWhile \`throughline serve\` has the home, list, verify and export work; stop it for the others.`,
+      ],
+      `While \`throughline serve\` has the home, list, verify and export work; stop it for the others.`,
     );
   feedback
     .command("list")
@@ -37,7 +32,7 @@ const addFeedbackCommand: AddCommand = (program, context) => {
       "List the packages, newest first, and whether each is uploaded, pending or dead. A dead upload is " +
         "tried again only by `feedback upload`.",
     )
-    .addOption(jsonOption())
+    .takes("json")
     .action(async (flags) => (await import("./commands/feedback.ts")).list(flags, context));
   addRecord(feedback, context);
   addExport(feedback, context);
@@ -45,7 +40,7 @@ const addFeedbackCommand: AddCommand = (program, context) => {
   addMarks(feedback, context);
   addCare(feedback, context);
   addRemoval(feedback, context);
-  addToEach(feedback, homeOption);
+  feedback.eachTakes("home");
 };
 
 /** `feedback`. */
@@ -69,7 +64,7 @@ function addRecord(feedback: Command, context: Context): void {
     .option("--score <number>", "from -1 to 1, negative for a negative sentiment", number(-1, 1))
     .option("--correction <text>", "what the answer should have been", notEmpty)
     .option("--note <text>", "what to do differently next time", notEmpty)
-    .addOption(jsonOption())
+    .takes("json")
     .action(async (flags) =>
       (await import("./commands/feedback-record.ts")).record(flags, context),
     );
@@ -123,7 +118,7 @@ function addExport(feedback: Command, context: Context): void {
     )
     .addOption(new Option("--style <style>", "for dpo: the row format").choices(["trl", "openai"]))
     .option("--replace", "replace an existing export")
-    .addOption(jsonOption())
+    .takes("json")
     .action(async (flags) =>
       (await import("./commands/feedback-export.ts")).exportPackages(flags, context),
     );
@@ -136,8 +131,7 @@ function addUpload(feedback: Command, context: Context): void {
       "Upload pending packages now, and retry dead uploads. The exit code is 1 if any upload is still " +
         "pending or dead.",
     )
-    .addOption(optionOf("createBucket"))
-    .addOption(jsonOption())
+    .takes("createBucket", "json")
     .action(async (flags) => (await import("./commands/feedback.ts")).upload(flags, context));
 }
 
@@ -147,7 +141,7 @@ function addMarks(feedback: Command, context: Context): void {
     .description("Protect a package from every purge.")
     .option("--reason <text>", "why")
     .option("--release", "end the protection")
-    .addOption(jsonOption())
+    .takes("json")
     .action(async (name, flags) =>
       (await import("./commands/feedback-packages.ts")).preserve(name, flags, context),
     );
@@ -155,7 +149,7 @@ function addMarks(feedback: Command, context: Context): void {
     .command("retract <package>")
     .description("Take a reaction back. The package stays, but is left out of every export.")
     .option("--reason <text>", "why")
-    .addOption(jsonOption())
+    .takes("json")
     .action(async (name, flags) =>
       (await import("./commands/feedback-packages.ts")).retract(name, flags, context),
     );
@@ -165,7 +159,7 @@ function addCare(feedback: Command, context: Context): void {
   feedback
     .command("verify [packages...]")
     .description("Check every byte of these packages, or of all, against its checksum.")
-    .addOption(jsonOption())
+    .takes("json")
     .action(async (names, flags) =>
       (await import("./commands/feedback-packages.ts")).verify(names, flags, context),
     );
@@ -177,7 +171,7 @@ function addCare(feedback: Command, context: Context): void {
     .option("--allow-export", "the people in them agreed to their use for training")
     .option("--allow-upload", "the people in them agreed to their upload")
     .option("--by <name>", "who confirms this", notEmpty)
-    .addOption(jsonOption())
+    .takes("json")
     .action(async (path, flags) =>
       (await import("./commands/feedback-packages.ts")).importSeeds(path, flags, context),
     );
@@ -199,7 +193,7 @@ function addRemoval(feedback: Command, context: Context): void {
       "--cut-off",
       "remove from the bucket what uploads left that broke off a day ago or earlier",
     )
-    .addOption(jsonOption())
+    .takes("json")
     .action(async (flags) =>
       (await import("./commands/feedback-packages.ts")).purge(flags, context),
     );
@@ -211,7 +205,7 @@ function addRemoval(feedback: Command, context: Context): void {
     .option("--all", "every package")
     .option("--in-bucket", "also search the bucket for packages of another home")
     .option("--yes", "do not ask for confirmation")
-    .addOption(jsonOption())
+    .takes("json")
     .action(async (name, flags) =>
       (await import("./commands/feedback-packages.ts")).remove(name, flags, context),
     );

@@ -3,6 +3,15 @@
 import { z } from "zod";
 import { partialReasons } from "../core/chat/message.ts";
 
+/** An object of these fields, by its name in the description. */
+export function named<Fields extends z.ZodRawShape>(
+  id: string,
+  fields: Fields,
+  description?: string,
+) {
+  return z.object(fields).meta(description === undefined ? { id } : { id, description });
+}
+
 export const stamp = z.string().describe("ISO 8601, UTC; empty if it is not known.");
 export const count = z.int().min(0);
 export const more = z
@@ -13,20 +22,18 @@ export const more = z
   );
 const role = z.enum(["user", "assistant", "tool", "system"]);
 
-const answerStats = z
-  .object({
+const answerStats = named(
+  "AnswerStats",
+  {
     input_tokens: z.int().nullable(),
     output_tokens: z.int().nullable(),
     cached_input_tokens: z.int().optional(),
     cost_usd: z.number().nullable(),
     latency_ms: z.int(),
     first_word_ms: z.int().nullable(),
-  })
-  .meta({
-    id: "AnswerStats",
-    description:
-      "What an answer used. `null`: not known; `cost_usd` is also `null` if the model has no price.",
-  });
+  },
+  "What an answer used. `null`: not known; `cost_usd` is also `null` if the model has no price.",
+);
 
 export const message = z
   .looseObject({
@@ -87,11 +94,13 @@ export const message = z
   })
   .meta({ id: "Message" });
 
-export const messageIds = z.object({ ids: z.array(z.string()) }).meta({ id: "MessageIds" });
+export const messageIds = named("MessageIds", { ids: z.array(z.string()) });
 
-export const messagePage = z
-  .object({ messages: z.array(message), before: z.int().optional() })
-  .meta({ id: "MessagePage", description: "Oldest first. `before` asks for the page before it." });
+export const messagePage = named(
+  "MessagePage",
+  { messages: z.array(message), before: z.int().optional() },
+  "Oldest first. `before` asks for the page before it.",
+);
 
 const row = {
   chat_id: z.string(),
@@ -105,22 +114,22 @@ const row = {
   unanswered: z.boolean().describe("A message waits for its answer."),
   damaged: z.boolean().describe("Stored bytes of it were found damaged."),
 };
-export const chatRow = z.object(row).meta({ id: "ChatRow" });
-export const chatList = z
-  .object({
+export const chatRow = named("ChatRow", row);
+export const chatList = named(
+  "ChatList",
+  {
     chats: z.array(
-      z
-        .object({
-          ...row,
-          match: message.optional(),
-          match_count: count.optional().describe("With `query`; up to 100."),
-        })
-        .meta({ id: "ChatListRow" }),
+      named("ChatListRow", {
+        ...row,
+        match: message.optional(),
+        match_count: count.optional().describe("With `query`; up to 100."),
+      }),
     ),
     cursor: z.string().optional(),
     more,
-  })
-  .meta({ id: "ChatList", description: "The chat in which a person acted last comes first." });
+  },
+  "The chat in which a person acted last comes first.",
+);
 
 const bucket = z
   .looseObject({
@@ -146,65 +155,54 @@ const sessionFields = {
   total_cost_usd: z.number(),
   total_tokens: z.int(),
 };
-export const session = z.object(sessionFields).meta({ id: "Session" });
-const linkedChat = z
-  .object({
-    chat_id: z.string(),
-    title: z.string(),
-    created_at: stamp,
-    message_id: z
-      .string()
-      .optional()
-      .describe("The last message that was copied; absent: none was."),
-    seq: z.int().optional().describe("The place of that message in the chat that was copied."),
-  })
-  .meta({ id: "LinkedChat" });
-export const chat = z
-  .object({
-    ...sessionFields,
-    title: z.string(),
-    metadata: z.record(z.string(), z.unknown()).describe("The user's own."),
-    last_consolidated: count.describe("How many of the messages were summarised elsewhere."),
-    damaged: z.boolean(),
-    running: z.boolean().describe("A turn is running: it can be followed or stopped."),
-    unanswered_ids: z
-      .array(z.string())
-      .describe("Messages without an answer, oldest first, the running one too."),
-    messages_total: count.describe("All messages of the chat that are not cleared."),
-    row: chatRow.describe("The chat as the list has it."),
-    forked_from: linkedChat
-      .optional()
-      .describe("The chat that this one was copied from, if it is there."),
-    branches: z.array(linkedChat).describe("Up to 100 chats copied from this one, oldest first."),
-  })
-  .meta({ id: "Chat" });
+export const session = named("Session", sessionFields);
+const linkedChat = named("LinkedChat", {
+  chat_id: z.string(),
+  title: z.string(),
+  created_at: stamp,
+  message_id: z.string().optional().describe("The last message that was copied; absent: none was."),
+  seq: z.int().optional().describe("The place of that message in the chat that was copied."),
+});
+export const chat = named("Chat", {
+  ...sessionFields,
+  title: z.string(),
+  metadata: z.record(z.string(), z.unknown()).describe("The user's own."),
+  last_consolidated: count.describe("How many of the messages were summarised elsewhere."),
+  damaged: z.boolean(),
+  running: z.boolean().describe("A turn is running: it can be followed or stopped."),
+  unanswered_ids: z
+    .array(z.string())
+    .describe("Messages without an answer, oldest first, the running one too."),
+  messages_total: count.describe("All messages of the chat that are not cleared."),
+  row: chatRow.describe("The chat as the list has it."),
+  forked_from: linkedChat
+    .optional()
+    .describe("The chat that this one was copied from, if it is there."),
+  branches: z.array(linkedChat).describe("Up to 100 chats copied from this one, oldest first."),
+});
 
-export const answer = z
-  .object({
-    turn_id: z.string(),
-    user: message,
-    assistant: z
-      .union([message, z.null()])
-      .describe("`null`: it was stopped before the first word."),
-    session,
-    usage: z.object({
-      input_tokens: z.int().nullable(),
-      output_tokens: z.int().nullable(),
-      cached_input_tokens: z.int().optional(),
-      cost_usd: z
-        .number()
-        .nullable()
-        .describe("`null`: not known, for example because the model has no price."),
-    }),
-    outcome: z.enum(["answered", "interrupted", "failed"]),
-    reason: z.string().optional().describe("Why the answer is not complete."),
-    detail: z
-      .string()
-      .optional()
-      .describe("What the model's provider said about it, in its own words."),
-    notices: z.array(z.string()).describe("For the person, beside the reply."),
-  })
-  .meta({ id: "Answer" });
+export const answer = named("Answer", {
+  turn_id: z.string(),
+  user: message,
+  assistant: z.union([message, z.null()]).describe("`null`: it was stopped before the first word."),
+  session,
+  usage: z.object({
+    input_tokens: z.int().nullable(),
+    output_tokens: z.int().nullable(),
+    cached_input_tokens: z.int().optional(),
+    cost_usd: z
+      .number()
+      .nullable()
+      .describe("`null`: not known, for example because the model has no price."),
+  }),
+  outcome: z.enum(["answered", "interrupted", "failed"]),
+  reason: z.string().optional().describe("Why the answer is not complete."),
+  detail: z
+    .string()
+    .optional()
+    .describe("What the model's provider said about it, in its own words."),
+  notices: z.array(z.string()).describe("For the person, beside the reply."),
+});
 
 const isStopped = z.boolean().describe("The answer is not wanted: end the turn within 5 s.");
 const resolution = z.object({
@@ -226,7 +224,7 @@ export const openedTurn = resolution
   .extend({ state: z.enum(["open", "running", "answered"]), turn_id: z.string() })
   .meta({ id: "OpenedTurn" });
 const openTurn = { turn_id: z.string(), state: z.enum(["running", "unanswered"]) };
-export const openTurns = z.object({ turns: z.array(z.object(openTurn)) }).meta({ id: "OpenTurns" });
+export const openTurns = named("OpenTurns", { turns: z.array(z.object(openTurn)) });
 export const keptSteps = messageIds.extend({ stopped: isStopped }).meta({ id: "KeptSteps" });
 export const resolved = resolution
   .extend({ ended: z.enum(["period", "provider", "nothing"]), bucket_generation: count })
@@ -235,66 +233,59 @@ export const usageCounted = session
   .extend({ counted: z.boolean().describe("`false`: it is of a session that has ended.") })
   .meta({ id: "UsageCounted" });
 
-export const stopped = z.object({ stopped: z.boolean() }).meta({ id: "Stopped" });
-export const dismissed = z.object({ dismissed: count }).meta({ id: "Dismissed" });
-export const removed = z
-  .object({
-    chat_id: z.string(),
-    message_id: z.string(),
-    erased: z.literal(true),
-    copies: z.array(z.string()).describe("Other chats from which the same message was removed."),
-    removed: z.array(z.object({ place: z.string(), count })),
-    unreachable: z
-      .array(z.string())
-      .describe("Places that may still hold it. The same request tries them again."),
-  })
-  .meta({ id: "MessageReceipt" });
-export const forgetReceipt = z
-  .object({
-    chat_id: z.string(),
-    at: stamp,
-    removed: z.array(z.object({ place: z.string(), count })),
-    unreachable: z.array(z.string()),
-    forks: z
-      .array(z.string())
-      .describe("Chats with messages that were copied from this one. They stay: forget them too."),
-  })
-  .meta({ id: "ForgetReceipt" });
+export const stopped = named("Stopped", { stopped: z.boolean() });
+export const dismissed = named("Dismissed", { dismissed: count });
+export const removed = named("MessageReceipt", {
+  chat_id: z.string(),
+  message_id: z.string(),
+  erased: z.literal(true),
+  copies: z.array(z.string()).describe("Other chats from which the same message was removed."),
+  removed: z.array(z.object({ place: z.string(), count })),
+  unreachable: z
+    .array(z.string())
+    .describe("Places that may still hold it. The same request tries them again."),
+});
+export const forgetReceipt = named("ForgetReceipt", {
+  chat_id: z.string(),
+  at: stamp,
+  removed: z.array(z.object({ place: z.string(), count })),
+  unreachable: z.array(z.string()),
+  forks: z
+    .array(z.string())
+    .describe("Chats with messages that were copied from this one. They stay: forget them too."),
+});
 
-export const matches = z
-  .object({ matches: z.array(z.object({ id: z.string(), seq: count, timestamp: stamp })), more })
-  .meta({ id: "Matches" });
+export const matches = named("Matches", {
+  matches: z.array(z.object({ id: z.string(), seq: count, timestamp: stamp })),
+  more,
+});
 
-export const hits = z
-  .object({ hits: z.array(z.object({ chat_id: z.string(), message })), more })
-  .meta({ id: "Hits" });
+export const hits = named("Hits", {
+  hits: z.array(z.object({ chat_id: z.string(), message })),
+  more,
+});
 
-const offeredModel = z
-  .object({
-    model: z.string(),
-    size_bytes: count.optional().describe("On the disk of its server."),
-    takes_pictures: z.boolean().optional().describe("Absent: not known."),
-  })
-  .meta({ id: "OfferedModel" });
-export const modelList = z
-  .object({
-    standard: z
-      .object({ provider: z.string(), model: z.string() })
-      .describe("What new sessions run on. `offline`: no model is set up."),
-    providers: z.array(
-      z
-        .object({
-          provider: z.string(),
-          models: z.array(offeredModel),
-          error: z.string().optional().describe("Why the provider's own list is missing."),
-        })
-        .meta({ id: "ProviderModels" }),
-    ),
-  })
-  .meta({ id: "ModelList" });
+const offeredModel = named("OfferedModel", {
+  model: z.string(),
+  size_bytes: count.optional().describe("On the disk of its server."),
+  takes_pictures: z.boolean().optional().describe("Absent: not known."),
+});
+export const modelList = named("ModelList", {
+  standard: z
+    .object({ provider: z.string(), model: z.string() })
+    .describe("What new sessions run on. `offline`: no model is set up."),
+  providers: z.array(
+    named("ProviderModels", {
+      provider: z.string(),
+      models: z.array(offeredModel),
+      error: z.string().optional().describe("Why the provider's own list is missing."),
+    }),
+  ),
+});
 
-export const memory = z
-  .object({
+export const memory = named(
+  "WorkingMemory",
+  {
     chats: z.array(
       z.object({
         chat_id: z.string(),
@@ -307,27 +298,26 @@ export const memory = z
         summary: z.string(),
       }),
     ),
-  })
-  .meta({ id: "WorkingMemory", description: "What was just said, in this process only." });
+  },
+  "What was just said, in this process only.",
+);
 
-export const memoryOfChat = z
-  .object({
-    chat_id: z.string(),
-    utterances: z.array(z.string()),
-    intents: z.array(z.string()).describe("Such as `GREETING`."),
-    responses: z.array(z.string()).describe("Empty where nothing was answered."),
-    interactions: z.array(
-      z.object({
-        turn: count,
-        timestamp: stamp,
-        utterance: z.string(),
-        intent: z.string(),
-        response: z.string(),
-        outcome: z.enum(["answered", "interrupted", "failed"]),
-      }),
-    ),
-  })
-  .meta({ id: "WorkingMemoryOfChat" });
+export const memoryOfChat = named("WorkingMemoryOfChat", {
+  chat_id: z.string(),
+  utterances: z.array(z.string()),
+  intents: z.array(z.string()).describe("Such as `GREETING`."),
+  responses: z.array(z.string()).describe("Empty where nothing was answered."),
+  interactions: z.array(
+    z.object({
+      turn: count,
+      timestamp: stamp,
+      utterance: z.string(),
+      intent: z.string(),
+      response: z.string(),
+      outcome: z.enum(["answered", "interrupted", "failed"]),
+    }),
+  ),
+});
 
 /** Of a text file that people edit by hand and over HTTP. */
 export const editedFields = {
@@ -344,42 +334,36 @@ export const editedFields = {
   max_bytes: count,
 };
 
-const promptMessage = z
-  .object({
-    role: z.enum(["user", "assistant", "tool"]),
-    content: z.string(),
-    tokens: count,
-    tool_calls: z.array(z.unknown()).optional(),
-    tool_call_id: z.string().optional(),
-    name: z.string().optional(),
-    is_error: z.literal(true).optional(),
-  })
-  .meta({ id: "PromptMessage" });
+const promptMessage = named("PromptMessage", {
+  role: z.enum(["user", "assistant", "tool"]),
+  content: z.string(),
+  tokens: count,
+  tool_calls: z.array(z.unknown()).optional(),
+  tool_call_id: z.string().optional(),
+  name: z.string().optional(),
+  is_error: z.literal(true).optional(),
+});
 
-export const nextPrompt = z
-  .object({
+export const nextPrompt = named(
+  "NextPrompt",
+  {
     chat_id: z.string(),
     provider: z.string(),
     model: z.string(),
     window: z.int().nullable().describe("Of the model, in tokens."),
     sections: z
       .array(
-        z
-          .object({
-            name: z
-              .enum(["persona", "facts", "tools", "history", "context", "message"])
-              .describe(
-                "`context`: what changes from turn to turn. `message`: the newest message, with those " +
-                  "before it that nothing has answered.",
-              ),
-            tokens: count,
-            text: z.string().optional(),
-            messages: z
-              .array(promptMessage)
-              .optional()
-              .describe("In place of `text`, of `history`."),
-          })
-          .meta({ id: "PromptSection" }),
+        named("PromptSection", {
+          name: z
+            .enum(["persona", "facts", "tools", "history", "context", "message"])
+            .describe(
+              "`context`: what changes from turn to turn. `message`: the newest message, with those " +
+                "before it that nothing has answered.",
+            ),
+          tokens: count,
+          text: z.string().optional(),
+          messages: z.array(promptMessage).optional().describe("In place of `text`, of `history`."),
+        }),
       )
       .describe("In the order in which the model gets them. Empty ones are left out."),
     total_tokens: count,
@@ -392,31 +376,28 @@ export const nextPrompt = z
       .enum(["period", "provider", "nothing"])
       .describe("What the next message ends: the session, the provider's part of it, or nothing."),
     reason: z.string(),
-  })
-  .meta({ id: "NextPrompt", description: "Tokens are estimates." });
+  },
+  "Tokens are estimates.",
+);
 
-export const health = z
-  .object({
-    status: z.enum(["ok", "degraded"]),
-    version: z.string(),
-    uptime_seconds: z.number(),
-    repairs: count.describe("How often stored bytes were found damaged or missing."),
-  })
-  .meta({ id: "Health" });
+export const health = named("Health", {
+  status: z.enum(["ok", "degraded"]),
+  version: z.string(),
+  uptime_seconds: z.number(),
+  repairs: count.describe("How often stored bytes were found damaged or missing."),
+});
 
-export const ready = z.object({ status: z.literal("ready") }).meta({ id: "Ready" });
+export const ready = named("Ready", { status: z.literal("ready") });
 
-export const problem = z
-  .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.int(),
-    detail: z.string(),
-    code: z.string().describe("What to branch on."),
-    turn_id: z.string().optional(),
-    provider_detail: z
-      .string()
-      .optional()
-      .describe("What the model's provider said, in its own words."),
-  })
-  .meta({ id: "Problem" });
+export const problem = named("Problem", {
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  code: z.string().describe("What to branch on."),
+  turn_id: z.string().optional(),
+  provider_detail: z
+    .string()
+    .optional()
+    .describe("What the model's provider said, in its own words."),
+});

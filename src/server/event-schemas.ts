@@ -1,24 +1,24 @@
 // The data of server-sent events by the names of the events, for the description of the API alone: a
 // stream itself is described as text.
 import { z } from "zod";
-import { answer, message, problem } from "./answer-schemas.ts";
+import { answer, message, named, problem } from "./answer-schemas.ts";
 
 const text = z.object({ text: z.string() });
-const retrying = z
-  .object({
+const retrying = named(
+  "Retrying",
+  {
     reason: z.string(),
     detail: z.string().optional().describe("The provider's own words."),
     attempt: z.int().describe("The number of the call that follows: 2 for the first retry."),
     seconds: z.int().describe("The wait before that call, in seconds."),
-  })
-  .meta({
-    id: "Retrying",
-    description: "The provider could not take the call. It is called again after a wait.",
-  });
+  },
+  "The provider could not take the call. It is called again after a wait.",
+);
 
 /** What a turn's own stream has. */
-export const TurnEvents = z
-  .object({
+export const TurnEvents = named(
+  "TurnEvents",
+  {
     accepted: z.object({ turn_id: z.string(), user: message }),
     notice: text,
     reasoning: text,
@@ -29,11 +29,9 @@ export const TurnEvents = z
     retrying,
     result: answer,
     error: problem,
-  })
-  .meta({
-    id: "TurnEvents",
-    description: "The data of each event of a turn, by the event's name.",
-  });
+  },
+  "The data of each event of a turn, by the event's name.",
+);
 
 /** What the server itself publishes to `GET /api/events`. */
 export const events = {

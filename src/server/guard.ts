@@ -54,9 +54,8 @@ export function allowedHosts(
   names: readonly string[],
 ): AllowedHosts {
   const { host, port } = address;
-  const isWildcard = ["0.0.0.0", "::"].includes(host);
   const own = ["127.0.0.1", "localhost", "[::1]"];
-  if (!isWildcard) own.push(bracketed(host));
+  if (!isEverywhere(host)) own.push(bracketed(host));
   const hosts = new Map<string, readonly string[]>();
   for (const name of own) {
     const served = withPort(name, port);
@@ -80,6 +79,11 @@ export function checkHostName(name: string): void {
 /** Whether only this machine reaches an address. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}
+
+/** Whether it stands for every address of this machine. */
+export function isEverywhere(host: string): boolean {
+  return ["0.0.0.0", "::"].includes(host);
 }
 
 export function bracketed(host: string): string {

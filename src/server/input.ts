@@ -3,7 +3,6 @@ import { z } from "zod";
 import { attachmentBounds, attachmentLimits, type GivenFile } from "../core/chat/attachments.ts";
 import { invalid, isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import { type Json, parseJson, tooLarge } from "../core/json.ts";
-import { arriving } from "./budget.ts";
 import { isDecodable } from "./guard.ts";
 
 /** Reads what a client sent as what the route takes. @throws ThroughlineError `THROUGHLINE_INVALID`. */
@@ -266,3 +265,33 @@ function amount(count: number | bigint, origin: string): string {
   if (origin !== "string") return `${count}`;
   return count === 1 ? "1 character" : `${count} characters`;
 }
+
+/** Bytes that all requests together may hold at a moment. */
+export class Budget {
+  #left: number;
+
+  constructor(bytes: number) {
+    this.#left = bytes;
+  }
+
+  /** Begins what one request holds. `add` throws `THROUGHLINE_BUSY` if all together would hold more. */
+  hold() {
+    let held = 0;
+    const add = (bytes: number) => {
+      if (bytes > this.#left) {
+        const message = "the server holds as much as it may for other requests: try again";
+        throw new ThroughlineError(message, { code: "THROUGHLINE_BUSY" });
+      }
+      this.#left -= bytes;
+      held += bytes;
+    };
+    const release = () => {
+      this.#left += held;
+      held = 0;
+    };
+    return { add, release };
+  }
+}
+
+/** What is held for the body of each request that arrives. */
+export const arriving = new WeakMap<Request, ReturnType<Budget["hold"]>>();

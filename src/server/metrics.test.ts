@@ -14,7 +14,7 @@ test("the first answer and later ones are valid text of Prometheus, without NaN"
     throughline,
     turns: await throughline.turns(),
     watchers: { size: 3 },
-    readiness: { reason: async () => undefined },
+    readiness: async () => undefined,
   });
   const first = samplesIn(await metrics.text());
   assert.equal(first.get("throughline_turn_seconds_count"), 0);

@@ -8,7 +8,7 @@ import type { Settings } from "./options.ts";
 /** What is looked at when somebody asks. */
 interface Sources extends Pick<Settings, "clock" | "version" | "throughline" | "turns"> {
   readonly watchers: { readonly size: number };
-  readonly readiness: { reason(): Promise<unknown> };
+  readonly readiness: () => Promise<unknown>;
 }
 
 /** Values by what follows the name: a suffix, labels, both or nothing. */
@@ -99,7 +99,7 @@ export class Metrics {
       ...(damaged && { throughline_damaged_chats: damaged.chats.length }),
       ...(ownHome && (await this.#ofHome(ownHome))),
       ...Object.fromEntries(shared.map(([name, value]) => [`throughline_${name}`, value])),
-      throughline_ready: Number((await readiness.reason()) === undefined),
+      throughline_ready: Number((await readiness()) === undefined),
       throughline_build_info: { [labels({ version })]: 1 },
       process_cpu_seconds_total: (user + system) / 1e6,
       process_start_time_seconds: performance.timeOrigin / 1000,

@@ -1,9 +1,9 @@
-import type { Server } from "node:http";
 import { type Checks, misconfigured, resolveOptions, whole } from "../core/options.ts";
 import {
   type AllowedHosts,
   allowedHosts,
   bracketed,
+  isEverywhere,
   isLoopback,
   securityHeaders,
 } from "./guard.ts";
@@ -33,88 +33,54 @@ interface Answering {
   takesSocket(path: string): boolean;
 }
 
-/**
- * A port that is listened at. It may be opened before there is a server: until then every request waits for the
- * server.
- */
-export class Port {
+/** A port that is listened at. It may be opened before there is a server: until then every request waits. */
+export interface Port {
   readonly address: Address;
   /** For people. */
   readonly url: string;
   readonly hosts: AllowedHosts;
-  readonly #settings: PortSettings;
-  readonly #servers: readonly Server[];
-  readonly #given: PromiseWithResolvers<Fetch>;
-  #router: Answering | undefined;
-
-  private constructor(
-    address: Address,
-    settings: PortSettings,
-    servers: readonly Server[],
-    given: PromiseWithResolvers<Fetch>,
-  ) {
-    const { host, port } = address;
-    this.address = address;
-    this.url = `http://${shownHost(host)}:${port}`;
-    this.hosts = allowedHosts(address, settings.hosts);
-    this.#settings = settings;
-    this.#servers = servers;
-    this.#given = given;
-  }
-
-  /**
-   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: other machines would reach it, and there is
-   *   no token. `THROUGHLINE_UNAVAILABLE`: the address is not available.
-   */
-  static async open(wanted: Partial<Address>, settings: PortSettings): Promise<Port> {
-    const address = resolveOptions("an address", wanted, defaultAddress, checks);
-    const { host, port: wantedPort } = address;
-    checkReach(host, settings.token);
-    const given = Promise.withResolvers<Fetch>();
-    let opened: Port | undefined;
-    const fetch: Fetch = async (request, env) => {
-      const own = opened;
-      return own === undefined ? (await given.promise)(request, env) : own.#answer(request, env);
-    };
-    // A handshake that comes before the server is answered by it, too.
-    const takesSocket = (path: string) => opened === undefined || opened.#takesSocket(path);
-    const ports = { ...settings, fetch, takesSocket };
-    const { port, servers } = await listenAt({ host, port: wantedPort }, ports);
-    opened = new Port({ host, port }, settings, servers, given);
-    return opened;
-  }
-
   /** From now on this answers, also what has waited. */
-  serve(router: Answering): void {
-    this.#router = router;
-    this.#given.resolve((request, env) => router.app.fetch(request, env as never));
-  }
-
+  serve(router: Answering): void;
   /** Accepts no more, lets done answers leave once `answered` has resolved, and closes every connection. */
-  close(answered: Promise<unknown>): Promise<void> {
-    // Without effect where there is a server. A handshake that waits would keep the port open.
-    this.#given.resolve(() => problemResponse(problem("THROUGHLINE_CLOSED"), ownHeaders));
-    return closeAll(this.#servers, answered, this.#settings.limits.flushMs);
-  }
+  close(answered: Promise<unknown>): Promise<void>;
+}
 
-  #takesSocket(path: string): boolean {
-    return this.#router === undefined || this.#router.takesSocket(path);
-  }
-
-  #answer(request: Request, env: Parameters<Fetch>[1]): unknown {
-    if (this.#router !== undefined) return this.#router.app.fetch(request, env as never);
-    return this.#given.promise.then((fetch) => fetch(request, env));
-  }
+/**
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: other machines would reach it, and there is
+ *   no token. `THROUGHLINE_UNAVAILABLE`: the address is not available.
+ */
+export async function openPort(wanted: Partial<Address>, settings: PortSettings): Promise<Port> {
+  const { host, port: wantedPort } = resolveOptions("an address", wanted, defaultAddress, checks);
+  checkReach(host, settings.token);
+  const { promise: served, resolve: serve } = Promise.withResolvers<Answering>();
+  let router: Answering | undefined;
+  void served.then((given) => {
+    router = given;
+  });
+  const fetch: Fetch = async (request, env) => (await served).app.fetch(request, env as never);
+  // A handshake that comes before the server is answered by it, too.
+  const takesSocket = (path: string) => router?.takesSocket(path) ?? true;
+  const ports = { ...settings, fetch, takesSocket };
+  const { port, servers } = await listenAt({ host, port: wantedPort }, ports);
+  const address = { host, port };
+  return {
+    address,
+    url: `http://${shownHost(host)}:${port}`,
+    hosts: allowedHosts(address, settings.hosts),
+    serve,
+    close(answered) {
+      // Without effect where there is a server. A handshake that waits would keep the port open.
+      const refuse = () => problemResponse(problem("THROUGHLINE_CLOSED"), ownHeaders);
+      serve({ app: { fetch: refuse }, takesSocket: () => true });
+      return closeAll(servers, answered, settings.limits.flushMs);
+    },
+  };
 }
 
 /** A name that works on this machine, where there is one. */
 function shownHost(host: string): string {
   const isHere = isLoopback(host) || isEverywhere(host);
   return bracketed(isHere && host !== "::1" ? defaultAddress.host : host);
-}
-
-function isEverywhere(host: string): boolean {
-  return ["0.0.0.0", "::"].includes(host);
 }
 
 function checkReach(host: string, token: string | undefined): void {

@@ -6,8 +6,8 @@ import { Watchers } from "./events.ts";
 import { allowedHosts } from "./guard.ts";
 import { Metrics } from "./metrics.ts";
 import { resolveServer, type ServerOptions, type Settings } from "./options.ts";
-import { type Address, defaultAddress, Port } from "./port.ts";
-import { Readiness } from "./service-routes.ts";
+import { type Address, defaultAddress, openPort, type Port } from "./port.ts";
+import { readinessOf } from "./service-routes.ts";
 
 export type { ServerFeature, ServerLimits, ServerOptions } from "./options.ts";
 export { type Address, defaultAddress } from "./port.ts";
@@ -54,7 +54,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
     maxBytes: limits.watcherBytes,
     keepAliveMs: limits.keepAliveMs,
   });
-  const readiness = new Readiness(throughline.storage, clock);
+  const readiness = readinessOf(throughline.storage, clock);
   const metrics = new Metrics({ ...settings, watchers, readiness });
   const work = new Work();
   const unsubscribe = subscribe(settings, watchers, metrics);
@@ -81,7 +81,7 @@ export function createServer(options: ServerOptions): ThroughlineServer {
     fetch: async (request) => router.app.fetch(request, {}),
     async listen(at = {}) {
       if (port !== undefined) throw new TypeError("a server listens once");
-      port = at instanceof Port ? at : await Port.open(at, settings);
+      port = "serve" in at ? at : await openPort(at, settings);
       port.serve(router);
       return { url: port.url, port: port.address.port };
     },

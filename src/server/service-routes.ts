@@ -12,7 +12,7 @@ import { schemaOf, signInBody } from "./schemas.ts";
 export interface ServerState {
   readonly access: Access;
   readonly metrics: Metrics;
-  readonly readiness: Readiness;
+  readonly readiness: ReturnType<typeof readinessOf>;
   readonly hosts: () => AllowedHosts;
   readonly port: () => number;
 }
@@ -57,7 +57,7 @@ function addHealth(router: Router, { metrics, readiness }: ServerState): void {
       answers: { 200: { says: "It could.", schema: schemaOf("ready") } },
     },
     async () => {
-      const reason = await readiness.reason();
+      const reason = await readiness();
       return reason === undefined ? json({ status: "ready" }) : problemResponse(reason);
     },
   );
@@ -103,35 +103,30 @@ function addSignIn(router: Router, { access, port }: ServerState): void {
 /** How long an answer counts, in milliseconds: finding out writes to the disk, and needs no token. */
 const validMs = 2_000;
 
-/** Whether something could be stored now. */
-export class Readiness {
-  readonly #storage: Storage;
-  readonly #clock: Clock;
-  #found: Promise<Problem | undefined> | undefined;
-  #foundMs = 0;
-
-  constructor(storage: Storage, clock: Clock) {
-    this.#storage = storage;
-    this.#clock = clock;
-  }
-
-  /** @returns why nothing can be stored; `undefined`: it can. At most 2 s old. */
-  reason(): Promise<Problem | undefined> {
-    const now = this.#clock.monotonic();
-    if (this.#found === undefined || now - this.#foundMs >= validMs) {
-      this.#foundMs = now;
-      this.#found = this.#find();
-    }
-    return this.#found;
-  }
-
-  async #find(): Promise<Problem | undefined> {
+/** @returns what says why nothing can be stored now; `undefined`: it can. */
+export function readinessOf(storage: Storage, clock: Clock): () => Promise<Problem | undefined> {
+  return keptFor(validMs, clock, async () => {
     try {
-      await this.#storage.ready();
+      await storage.ready();
       return undefined;
     } catch (error) {
       if (!isThroughlineError(error)) return problem("THROUGHLINE_INTERNAL");
       return problem(error.code, error.message);
     }
-  }
+  });
+}
+
+/** Finds something out once at a time, and again only `ms` after that. @returns what asks for it. */
+export function keptFor<T>(ms: number, clock: Clock, find: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | undefined;
+  let until = Number.POSITIVE_INFINITY;
+  return () => {
+    if (clock.monotonic() >= until) found = undefined;
+    if (found !== undefined) return found;
+    until = Number.POSITIVE_INFINITY;
+    found = find().finally(() => {
+      until = clock.monotonic() + ms;
+    });
+    return found;
+  };
 }

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import { HomePersona } from "../../src/app/home-persona.ts";
 import { personaRoutes } from "../../src/app/persona-routes.ts";
-import { builtInPersona } from "../../src/cli/persona.ts";
+import { builtInPersona } from "../../src/cli/home.ts";
 import { FactsFile } from "../../src/companion/commands/facts-file.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { awake } from "../support/awake.ts";

@@ -1,6 +1,5 @@
 // `throughline mcp`, the command that MCP clients start.
-import type { Command } from "commander";
-import { type Context, examples, homeOption, storeOption } from "../../cli/command.ts";
+import type { Command, Context } from "../../cli/command.ts";
 import type { OpenMcp } from "./commands/mcp.ts";
 
 /** @param open opens the home with all that keeps something of a chat. */
@@ -12,12 +11,10 @@ export function addMcpCommand(program: Command, context: Context, open: OpenMcp)
       "Serve chats to an MCP client, over stdin and stdout, until the client ends. If `throughline serve` " +
         "has the home, every call goes to that server. Otherwise this opens the home itself.",
     )
-    .addOption(homeOption())
-    .addOption(storeOption())
-    .addHelpText(
-      "after",
-      `${examples([["mcp --home ~/.throughline", "for the configuration of an MCP client"]])}
-\nOne process at a time can have a home. For several clients at once, run \`throughline serve\` too.`,
+    .takes("home", "store")
+    .examples(
+      [["mcp --home ~/.throughline", "for the configuration of an MCP client"]],
+      `One process at a time can have a home. For several clients at once, run \`throughline serve\` too.`,
     )
     .action(async (flags) => {
       const { mcp } = await import("./commands/mcp.ts");

@@ -1,7 +1,7 @@
 // MCP in the server: one route, behind the guard and the token of all others.
 import type { McpHttpHandler, McpServer } from "@modelcontextprotocol/server";
 import { shownMessages } from "../../core/chat/marks.ts";
-import { arriving } from "../../server/budget.ts";
+import { arriving } from "../../server/input.ts";
 import type { ServerFeature } from "../../server/options.ts";
 import type { Router } from "../../server/router.ts";
 import { messageJson } from "../../server/wire.ts";

@@ -1,10 +1,4 @@
-import {
-  type AddCommand,
-  examples,
-  homeOption,
-  jsonOption,
-  storeOption,
-} from "../../cli/command.ts";
+import type { AddCommand } from "../../cli/command.ts";
 
 export const addBackupCommand: AddCommand = (program, context) => {
   program
@@ -15,16 +9,11 @@ export const addBackupCommand: AddCommand = (program, context) => {
         "that it acknowledged before is in the copy. Nothing that was forgotten before is. The directory " +
         "appears when it is complete. With a database, it holds only what lies in the home.",
     )
-    .addOption(homeOption())
-    .addOption(storeOption())
-    .addOption(jsonOption())
-    .addHelpText(
-      "after",
-      examples([
-        ["backup /mnt/backups/monday", "every chat, document, package and setting"],
-        ["backup /mnt/backups/monday --json", "for scripts"],
-      ]),
-    )
+    .takes("home", "store", "json")
+    .examples([
+      ["backup /mnt/backups/monday", "every chat, document, package and setting"],
+      ["backup /mnt/backups/monday --json", "for scripts"],
+    ])
     .action(async (dir, flags) => (await import("./copy.ts")).backup(dir, flags, context));
 };
 
@@ -36,14 +25,10 @@ export const addRestoreCommand: AddCommand = (program, context) => {
       "Check a backup and make a home of it. The home must not exist, or must be an empty directory. It " +
         "appears when it is complete. A damaged backup is refused.",
     )
-    .addOption(homeOption())
-    .addOption(jsonOption())
-    .addHelpText(
-      "after",
-      examples([
-        ["restore /mnt/backups/monday", "on a new machine"],
-        ["restore /mnt/backups/monday --home /tmp/look", "to look into it"],
-      ]),
-    )
+    .takes("home", "json")
+    .examples([
+      ["restore /mnt/backups/monday", "on a new machine"],
+      ["restore /mnt/backups/monday --home /tmp/look", "to look into it"],
+    ])
     .action(async (dir, flags) => (await import("./restore.ts")).restore(dir, flags, context));
 };

@@ -4,6 +4,7 @@ import type { Context } from "../../cli/command.ts";
 import {
   backupName,
   bytesOf,
+  endOfLog,
   hashInName,
   isHome,
   isLog,
@@ -13,7 +14,6 @@ import {
   unlessAbsent,
 } from "../../cli/doctor/home-files.ts";
 import { readIndex } from "../../cli/doctor/inventory.ts";
-import { endOfLog } from "../../cli/doctor/log-end.ts";
 import { Exit, exitCodes, Failed, wrongUsage } from "../../cli/failure.ts";
 import { bytes, counted, json } from "../../cli/format.ts";
 import { assertHomeExists } from "../../cli/home.ts";
@@ -54,10 +54,6 @@ import {
   verifyCopy,
 } from "./verify.ts";
 
-interface BackupFlags extends Flags {
-  readonly json?: boolean;
-}
-
 interface MakingPorts extends BackupPorts {
   readonly version: string;
   readonly clock: Clock;
@@ -66,18 +62,11 @@ interface MakingPorts extends BackupPorts {
   readonly hasStore: boolean;
 }
 
-interface MadeBackup {
-  readonly list: BackupList;
-  /** Another process had the home open. */
-  readonly inUse: boolean;
-  /** Files could not be read, or a person does not know of all damage. */
-  readonly isIncomplete: boolean;
-}
-
-/** What `backup --json` prints. */
-interface BackupResult extends Omit<BackupList, "files"> {
+/** Where a backup is, and of what. */
+interface BackupPlace {
   readonly directory: string;
   readonly home: string;
+  /** Another process had the home open. */
   readonly in_use: boolean;
   /** The database with the messages, which are not in the backup. */
   readonly not_included: string | undefined;
@@ -98,7 +87,7 @@ const recovery = { looks: 400, pauseMs: 25 } as const;
  * @throws Exit with 1: damage of the home is not confirmed, or a file of it could not be read and is
  *   not in the backup. With 130: stopped.
  */
-export async function backup(to: string, flags: BackupFlags, context: Context): Promise<void> {
+export async function backup(to: string, flags: Flags, context: Context): Promise<void> {
   const { io, env, version } = context;
   const { home, store, logLevel } = resolveSettings(flags, env);
   const directory = resolve(to);
@@ -120,15 +109,9 @@ export async function backup(to: string, flags: BackupFlags, context: Context): 
   await noteBackup(realDisk, home, { made_at, directory, whole }, randomId).catch(() =>
     tell(io, `Not noted in ${home}: its doctor and metrics do not know of this backup.`),
   );
-  const result: BackupResult = {
-    directory,
-    home,
-    in_use: inUse,
-    not_included: store?.says,
-    made_at,
-    ...rest,
-  };
-  await write(io.output, flags.json ? json(result) : resultText(result));
+  const place = { directory, home, in_use: inUse, not_included: store?.says };
+  const text = () => resultText(place, list.totals);
+  await write(io.output, flags.json ? json({ ...place, made_at, ...rest }) : text());
   for (const { path, reason } of list.damaged) {
     await tell(io, `Damaged in the home, copied as it is: ${printableLine(path)}: ${reason}`);
   }
@@ -138,7 +121,10 @@ export async function backup(to: string, flags: BackupFlags, context: Context): 
   if (isIncomplete) throw new Exit(exitCodes.failed);
 }
 
-function resultText({ directory, home, in_use, not_included, totals }: BackupResult): string {
+function resultText(
+  { directory, home, in_use, not_included }: BackupPlace,
+  totals: BackupTotals,
+): string {
   const lines = [
     `Backed up ${home}${in_use ? " (in use)" : ""}: ${contentText(totals)}.`,
     `The backup is in ${directory}. To get it back: throughline restore ${directory} --home NEW`,
@@ -168,7 +154,7 @@ export function contentText(totals: BackupTotals): string {
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no home. `THROUGHLINE_CONFLICT`: the directory
  * is there already. `THROUGHLINE_CONFIGURATION`: the home or the directory cannot be used.
  */
-export async function makeBackup(ports: MakingPorts): Promise<MadeBackup> {
+export async function makeBackup(ports: MakingPorts) {
   const { home, directory, disk } = ports;
   assertHomeExists(home);
   if (!(await isHome(disk, home))) {
@@ -187,7 +173,7 @@ export async function makeBackup(ports: MakingPorts): Promise<MadeBackup> {
 }
 
 /** Does the same, once it is known whether another process uses the home. */
-export function writeBackup(ports: MakingPorts, inUse: boolean): Promise<MadeBackup> {
+export function writeBackup(ports: MakingPorts, inUse: boolean) {
   const { disk, directory, version } = ports;
   return newFolder(disk, directory, "partial", async (folder) => {
     const copy = await copyWhole(folder, ports);
@@ -209,6 +195,7 @@ export function writeBackup(ports: MakingPorts, inUse: boolean): Promise<MadeBac
     } finally {
       await file.close();
     }
+    /** Files could not be read, or a person does not know of all damage. */
     const isIncomplete = copy.unread.size > 0 || lost.some(({ confirmed }) => !confirmed);
     return { list, inUse, isIncomplete };
   });

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { runCli, temporaryDirectory } from "../../../test/support/command-line.ts";
-import { endOfLog } from "../../cli/doctor/log-end.ts";
+import { endOfLog } from "../../cli/doctor/home-files.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { headerChange, putFrame } from "../../core/storage/files/journal-frame.ts";
 import { takeLease } from "../../core/storage/files/lease.ts";

@@ -6,6 +6,7 @@ import { counted, json } from "../../cli/format.ts";
 import { findHome } from "../../cli/home.ts";
 import { showProgress, tell, untilStopped, write } from "../../cli/io.ts";
 import { placeToHome } from "../../cli/outside-home.ts";
+import type { Flags } from "../../cli/settings.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import { isThroughlineError } from "../../core/errors.ts";
@@ -20,13 +21,8 @@ import {
   readBackupList,
 } from "./verify.ts";
 
-interface RestoreFlags {
-  readonly home?: string;
-  readonly json?: boolean;
-}
-
 /** Runs `throughline restore`. @throws Exit with 130: stopped; there is no home then. */
-export async function restore(from: string, flags: RestoreFlags, context: Context): Promise<void> {
+export async function restore(from: string, flags: Flags, context: Context): Promise<void> {
   const { io, env } = context;
   const directory = resolve(from);
   const home = findHome(flags.home, env);

@@ -14,7 +14,7 @@ import {
 } from "../../cli/doctor/home-files.ts";
 import { type IndexedLogs, readInventory, takeInventory } from "../../cli/doctor/inventory.ts";
 import { Failed } from "../../cli/failure.ts";
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { each, fitting, is, list, number, object, type Read, text } from "../../core/shape.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
 import {
   decodeDocument,
@@ -22,45 +22,57 @@ import {
   encodeDocument,
 } from "../../core/storage/files/document-file.ts";
 import { isDiskError, writeAll } from "../../core/storage/files/file-ports.ts";
-import { findingId, type KeptReport } from "../../core/storage/files/quarantine.ts";
+import { findingId } from "../../core/storage/files/quarantine.ts";
 
 const formatVersion = 1;
 const documentKey = "backup";
 
-export interface BackupFile {
-  /** Relative to the home, with `/` between the names. */
-  readonly path: string;
-  readonly bytes: number;
-  /** In hex. */
-  readonly sha256: string;
-}
+const any = number(0, Number.POSITIVE_INFINITY);
+const file = object(
+  {
+    /** Relative to the home, with `/` between the names. */
+    path: fitting(isPath, "must be the path of a file that a backup may hold", ""),
+    bytes: any,
+    /** In hex. */
+    sha256: text(),
+  },
+  "left out",
+);
+export type BackupFile = Read<typeof file>;
 
-export interface BackupTotals {
-  readonly files: number;
-  readonly bytes: number;
-  readonly logs: number;
-  readonly records: number;
-  readonly documents: number;
-  readonly packages: number;
-}
+const totals = each(
+  ["files", "bytes", "logs", "records", "documents", "packages"],
+  any,
+  "left out",
+);
+export type BackupTotals = Read<typeof totals>;
 
-/** A file of which something is said. */
-interface BackupNote {
-  readonly path: string;
-  readonly reason: string;
-}
+/** Files of which something is said. */
+const notes = list(object({ path: text(), reason: text() }, "left out"));
 
-export interface BackupList {
-  /** What was forgotten, erased or replaced before this is not in the backup. ISO 8601. */
-  readonly made_at: string;
-  /** Of Throughline. */
-  readonly version: string;
-  readonly totals: BackupTotals;
-  /** What was damaged in the home already, and is copied as it was. */
-  readonly damaged: readonly BackupNote[];
-  /** What lay in the home and is not in the backup. */
-  readonly left_out: readonly BackupNote[];
-  readonly files: readonly BackupFile[];
+const backupList = object(
+  {
+    /** What was forgotten, erased or replaced before this is not in the backup. ISO 8601. */
+    made_at: text(),
+    /** Of Throughline. */
+    version: text(),
+    totals,
+    /** What was damaged in the home already, and is copied as it was. */
+    damaged: notes,
+    /** What lay in the home and is not in the backup. */
+    left_out: notes,
+    files: list(file),
+  },
+  "left out",
+);
+export type BackupList = Read<typeof backupList>;
+
+/** A path must not lead out of the home, nor name what no backup holds: with it the home may not open. */
+function isPath(path: unknown): boolean {
+  if (typeof path !== "string") return false;
+  const names = path.split("/");
+  if (path === backupName || isOfProcess(names[0] ?? "")) return false;
+  return names.every((name) => !["", ".", ".."].includes(name) && !/[\0\\]/.test(name));
 }
 
 export function encodeBackupList(list: BackupList): Buffer {
@@ -76,9 +88,9 @@ export function encodeBackupList(list: BackupList): Buffer {
  */
 export async function readBackupList(disk: Disk, directory: string): Promise<BackupList> {
   const path = join(directory, backupName);
-  const list = decodeDocument(await readList(disk, directory, path));
-  if (list === undefined || list.key !== documentKey) throw isDamaged(path);
-  const { format, ...value } = list.value;
+  const document = decodeDocument(await readList(disk, directory, path));
+  if (document === undefined || document.key !== documentKey) throw isDamaged(path);
+  const { format, ...value } = document.value;
   if (typeof format === "number" && format > formatVersion) {
     throw new Failed(
       `${path} has format ${format}. This version of Throughline reads up to ${formatVersion}`,
@@ -88,7 +100,8 @@ export async function readBackupList(disk: Disk, directory: string): Promise<Bac
       },
     );
   }
-  if (format !== formatVersion || !isList(value)) throw isDamaged(path);
+  // The seal of the whole document holds, so this tells only what another program sealed.
+  if (format !== formatVersion || !is<BackupList>(backupList, value)) throw isDamaged(path);
   return value;
 }
 
@@ -109,26 +122,6 @@ async function readList(disk: Disk, directory: string, path: string): Promise<Bu
   });
 }
 
-/** The seal of the whole document holds, so this tells only what another program sealed. */
-function isList(value: JsonObject): value is JsonObject & BackupList {
-  const { made_at, version, totals, damaged, left_out, files } = value;
-  const isArray = [damaged, left_out, files].every((each) => Array.isArray(each));
-  if (typeof made_at !== "string" || typeof version !== "string") return false;
-  return isJsonObject(totals) && isArray && (files as readonly unknown[]).every(isFile);
-}
-
-function isFile(value: unknown): value is BackupFile {
-  if (!isJsonObject(value)) return false;
-  const { path, bytes, sha256 } = value;
-  if (typeof path !== "string" || typeof bytes !== "number" || typeof sha256 !== "string") {
-    return false;
-  }
-  // A path must not lead out of the home, nor name what no backup holds: with it the home may not open.
-  const names = path.split("/");
-  if (path === backupName || isOfProcess(names[0] ?? "")) return false;
-  return names.every((name) => !["", ".", ".."].includes(name) && !/[\0\\]/.test(name));
-}
-
 function isDamaged(path: string): Failed {
   return new Failed(`${path} is damaged. Nothing was changed`, {
     code: "THROUGHLINE_CORRUPT",
@@ -144,14 +137,6 @@ export interface HomeCopy {
   readonly leftOut: ReadonlyMap<string, string>;
   /** Files of the home that could not be read, with the reason. */
   readonly unread: ReadonlyMap<string, string>;
-}
-
-interface Verified {
-  readonly totals: BackupTotals;
-  /** What is wrong with the home, confirmed or not. */
-  readonly damage: readonly KeptReport[];
-  /** A message of the copy lacks its attachment, which the home had: copy it again. */
-  readonly isTorn: boolean;
 }
 
 /** A backup that is made or restored. */
@@ -174,7 +159,7 @@ export async function verifyCopy(
   folder: string,
   index: IndexedLogs,
   { disk, home, signal }: BackupPorts,
-): Promise<Verified> {
+) {
   const has = (path: string) => files.has(path) || unread.has(path);
   const { found, count } = await readInventory([...files.keys()], {
     disk,
@@ -186,6 +171,7 @@ export async function verifyCopy(
   const live = found.length === 0 ? [] : (await takeInventory(disk, home, true, signal)).found;
   const ids = new Set(live.map(findingId));
   const ofHome = found.filter((each) => ids.has(findingId(each)));
+  /** A message of the copy lacks its attachment, which the home had: copy it again. */
   const isTorn = found.some((each) => each.kind === "missing_file" && !ofHome.includes(each));
   const all = [...files.values()];
   const packages = new Set(all.map(({ path }) => packageOf(path)));
@@ -198,7 +184,9 @@ export async function verifyCopy(
     documents: count.documents,
     packages: packages.size,
   };
-  return { totals, damage: await reportsOf(home, ofHome), isTorn };
+  /** What is wrong with the home, confirmed or not. */
+  const damage = await reportsOf(home, ofHome);
+  return { totals, damage, isTorn };
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Context } from "../../cli/command.ts";
 import { Exit, exitCodes } from "../../cli/failure.ts";
 import { json } from "../../cli/format.ts";
 import { assertHomeExists } from "../../cli/home.ts";
-import { tell, write } from "../../cli/io.ts";
+import { tell, untilStopped, write } from "../../cli/io.ts";
 import { chatPath } from "../../cli/routes.ts";
 import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import { textOutput } from "../../core/turns/coordinator.ts";
@@ -17,41 +17,34 @@ import type { ServedChat } from "./served-chat.ts";
  *
  * @throws Exit with 1: the answer failed or was cut off. With 130: interrupted.
  */
-export async function answer(
-  chatId: string,
-  flags: Flags & { readonly json?: boolean },
-  context: Context,
-): Promise<void> {
+export async function answer(chatId: string, flags: Flags, context: Context): Promise<void> {
   const { io } = context;
   const settings = resolveSettings(flags, context.env);
   if (settings.store === undefined) assertHomeExists(settings.home);
-  const ending = new AbortController();
-  const ignoreSignals = io.onSignal(() => {
-    if (ending.signal.aborted) io.exitNow(exitCodes.interrupted);
-    ending.abort();
-  });
-  await withModelRoutes(settings, context, async (routes, _, isServed) => {
-    const path = chatPath(chatId);
-    const body = modelBody(flags, isServed); // a model that is named here is for this answer
-    if (!(await routes.json<ServedChat>(path)).row.unanswered) {
-      return await write(io.output, flags.json ? json(null) : `${noneUnanswered}\n`);
-    }
-    const late: string[] = [];
-    let whole: AnswerJson | undefined;
-    const sink = textOutput((text) => (flags.json ? undefined : write(io.output, text)));
-    const turn = { routes, path, events: routes.events(`${path}/answer`, body) };
-    const { outcome, reason } = await deliver(turn, sink, ending.signal, {
-      early: (text) => tell(io, `(${text})`),
-      late: (text) => void late.push(text),
-      result: (found) => {
-        whole = found;
-      },
+  const work = (ending: AbortSignal) =>
+    withModelRoutes(settings, context, async (routes, _, isServed) => {
+      const path = chatPath(chatId);
+      const body = modelBody(flags, isServed); // a model that is named here is for this answer
+      if (!(await routes.json<ServedChat>(path)).row.unanswered) {
+        return await write(io.output, flags.json ? json(null) : `${noneUnanswered}\n`);
+      }
+      const late: string[] = [];
+      let whole: AnswerJson | undefined;
+      const sink = textOutput((text) => (flags.json ? undefined : write(io.output, text)));
+      const turn = { routes, path, events: routes.events(`${path}/answer`, body) };
+      const { outcome, reason } = await deliver(turn, sink, ending, {
+        early: (text) => tell(io, `(${text})`),
+        late: (text) => void late.push(text),
+        result: (found) => {
+          whole = found;
+        },
+      });
+      for (const text of late) await tell(io, `(${text})`);
+      if (flags.json) await write(io.output, json(whole ?? { outcome, reason }));
+      ending.throwIfAborted();
+      if (outcome !== "answered") throw new Exit(exitCodes.failed);
     });
-    for (const text of late) await tell(io, `(${text})`);
-    if (flags.json) await write(io.output, json(whole ?? { outcome, reason }));
-    if (ending.signal.aborted) throw new Exit(exitCodes.interrupted);
-    if (outcome !== "answered") throw new Exit(exitCodes.failed);
-  }).finally(ignoreSignals);
+  await untilStopped(io, work);
 }
 
 /** `sessions dismiss`. */

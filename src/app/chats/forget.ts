@@ -13,7 +13,6 @@ import { type ServedChat, zoneOf } from "./served-chat.ts";
 
 interface ForgetFlags extends Flags {
   readonly yes?: boolean;
-  readonly json?: boolean;
 }
 
 /**

@@ -24,7 +24,6 @@ interface ListFlags extends Flags {
   readonly limit: number;
   readonly cursor?: string;
   readonly unanswered?: boolean;
-  readonly json?: boolean;
 }
 
 export function list(flags: ListFlags, context: Context): Promise<void> {
@@ -67,7 +66,6 @@ export async function chatIds(flags: Flags, context: Context): Promise<readonly 
 
 interface ShowFlags extends Flags {
   readonly messages: number;
-  readonly json?: boolean;
 }
 
 export function show(chatId: string, flags: ShowFlags, context: Context): Promise<void> {
@@ -91,7 +89,6 @@ export function show(chatId: string, flags: ShowFlags, context: Context): Promis
 interface SearchFlags extends Flags {
   readonly chat?: string;
   readonly limit: number;
-  readonly json?: boolean;
 }
 
 export function search(query: string, flags: SearchFlags, context: Context): Promise<void> {

@@ -1,11 +1,4 @@
-import {
-  type AddCommand,
-  examples,
-  homeOption,
-  jsonOption,
-  modelOption,
-  storeOption,
-} from "../command.ts";
+import type { AddCommand } from "../command.ts";
 import type { Checker } from "./check.ts";
 
 /** @param checkers what is looked at, in the order of the output. */
@@ -24,22 +17,16 @@ export const doctorCommand =
         "--confirm <id...>",
         "note that you know of these findings and of what follows from them",
       )
-      .addOption(homeOption())
-      .addOption(storeOption())
-      .addOption(modelOption())
-      .addOption(jsonOption())
-      .addHelpText(
-        "after",
-        examples([
-          ["doctor", "is everything in order?"],
-          ["doctor --json", "for scripts, with a report of every repair"],
-          ["doctor --confirm 1f0c2a9b", "go on with what is there"],
-          [
-            "doctor --store postgres://me@db/chats",
-            "the database: durability, schema, connections and logs",
-          ],
-        ]),
-      )
+      .takes("home", "store", "model", "json")
+      .examples([
+        ["doctor", "is everything in order?"],
+        ["doctor --json", "for scripts, with a report of every repair"],
+        ["doctor --confirm 1f0c2a9b", "go on with what is there"],
+        [
+          "doctor --store postgres://me@db/chats",
+          "the database: durability, schema, connections and logs",
+        ],
+      ])
       .action(async (flags) => {
         const { doctor } = await import("./doctor.ts");
         await doctor(flags, context, await checkers());

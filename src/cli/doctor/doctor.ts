@@ -1,4 +1,3 @@
-import type { KeptReport } from "../../core/storage/files/quarantine.ts";
 import type { Context } from "../command.ts";
 import { Exit, exitCodes } from "../failure.ts";
 import { json } from "../format.ts";
@@ -8,27 +7,11 @@ import type { Check, Checked, Checker } from "./check.ts";
 import { confirmFindings, reportCheck, reportsOf } from "./findings.ts";
 
 interface DoctorFlags extends Flags {
-  readonly json?: boolean;
   readonly confirm?: readonly string[];
 }
 
 /** What `doctor --json` prints. */
-export interface Findings {
-  readonly checks: readonly Check[];
-  /** Every repair and every finding whose report is kept. */
-  readonly repairs: readonly KeptReport[];
-  /** Bytes that were set aside. */
-  readonly quarantine: readonly { readonly file: string; readonly bytes: number }[];
-  readonly version: string;
-  readonly node: string;
-  readonly home: string;
-  /** The database that is used instead of the home's own logs, without its password. */
-  readonly store: string | undefined;
-  /** Something that was stored can no longer be read. */
-  readonly damaged: boolean;
-  /** Something could not be checked. */
-  readonly failed: boolean;
-}
+type Findings = Awaited<ReturnType<typeof examine>>;
 
 /**
  * `throughline doctor`.
@@ -62,7 +45,7 @@ export async function examine(
     readonly confirm?: readonly string[] | undefined;
     readonly isOpen: boolean;
   },
-): Promise<Findings> {
+) {
   const { version, checkers, confirm = [], isOpen } = given;
   const { home } = settings;
   const { node } = process.versions;
@@ -70,10 +53,12 @@ export async function examine(
   for (const check of checkers) found.push(await check(settings, isOpen));
   // Last, so that what follows from the same fault is confirmed with it.
   if (confirm.length > 0) await confirmFindings(home, confirm);
+  /** Every repair and every finding whose report is kept. */
   const repairs = await reportsOf(
     home,
     found.flatMap((each) => each.found ?? []),
   );
+  /** Bytes that were set aside. */
   const quarantine = repairs.flatMap(({ quarantined: file, bytes }) =>
     file === undefined ? [] : [{ file, bytes }],
   );
@@ -83,8 +68,11 @@ export async function examine(
     version,
     node,
     home,
+    /** The database that is used instead of the home's own logs, without its password. */
     store: settings.store?.says,
+    /** Something that was stored can no longer be read. */
     damaged: checks.some(({ status }) => status === "damaged"),
+    /** Something could not be checked. */
     failed: checks.some(({ status }) => status === "failed"),
     checks: checks.map(({ id, status, says }) => ({ id, status, says })),
     repairs,

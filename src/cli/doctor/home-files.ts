@@ -1,22 +1,15 @@
 import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import type { Disk, DiskEntry, DiskFile } from "../../core/storage/disk/disk.ts";
-import { readExactly } from "../../core/storage/files/batch-reader.ts";
+import { batchesBackward, readExactly } from "../../core/storage/files/batch-reader.ts";
 import { isTemporaryName } from "../../core/storage/files/file-ports.ts";
 import { journalFolder } from "../../core/storage/files/segments.ts";
 import { isErrno } from "../failure.ts";
 
 /** The list of a backup. A directory without it is no complete backup. */
 export const backupName = "backup.json";
-
-/** What a home holds that a backup needs. */
-interface HomeFiles {
-  /** Paths in the home, with `/` between the names. */
-  readonly paths: readonly string[];
-  /** What is no file, by its path, with what it is. */
-  readonly others: ReadonlyMap<string, string>;
-}
 
 /** Files that people keep elsewhere, and put into the home as a link. */
 const ownFiles = ["persona.md", "facts.md", "emotions.yaml", "throughline.config.json"];
@@ -41,9 +34,11 @@ export const hashInName = (path: string) => /^chats\/[^/]+\.files\/([0-9a-f]{64}
 /** The folder of a package that a file belongs to. */
 export const packageOf = (path: string) => /^feedback\/[^/]+(?=\/)/.exec(path)?.[0];
 
-/** Lists the files of a home. Names that go away while it does so are not listed. */
-export async function listHome(disk: Disk, home: string): Promise<HomeFiles> {
+/** Lists what a home holds that a backup needs. Names that go away while it does so are not listed. */
+export async function listHome(disk: Disk, home: string) {
+  /** With `/` between the names. */
   const paths: string[] = [];
+  /** What is no file, by its path, with what it is. */
   const others = new Map<string, string>();
   const list = async (folder: string, entries: readonly DiskEntry[]): Promise<void> => {
     for (const { name, kind } of entries) {
@@ -118,4 +113,37 @@ export async function bytesOf(disk: Disk, path: string, start = 0, length?: numb
 
 export function unlessAbsent(error: unknown): undefined {
   if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;
+}
+
+/** A batch that is being written is whole after some milliseconds, even on a slow disk. */
+const patience = { looks: 12, pauseMs: 20 } as const;
+
+/**
+ * Up to where a log is to be copied: the end of its last whole batch. A batch that is being written right
+ * now was acknowledged to no one. Bytes after the last batch that stay as they are were not left by a write
+ * under way: they belong to the copy, as damage that is there.
+ *
+ * @returns `undefined` if no batch of it can be read.
+ */
+export async function endOfLog(file: DiskFile): Promise<number | undefined> {
+  const first = await lookAt(file);
+  let now = first;
+  for (let looks = 1; looks < patience.looks; looks++) {
+    if (now.end === now.size) break;
+    // What was incomplete at first is complete: what is incomplete now came later.
+    if (now.end >= first.size) break;
+    await wait(patience.pauseMs);
+    now = await lookAt(file);
+  }
+  if (now.end === 0) return undefined;
+  return now.end >= first.size ? now.end : now.size;
+}
+
+/** Its size, and where its last whole batch ends; 0 if there is none. */
+async function lookAt(file: DiskFile) {
+  const size = await file.size();
+  for await (const item of batchesBackward(file, size)) {
+    if (item.kind === "batch") return { size, end: item.end };
+  }
+  return { size, end: 0 };
 }

@@ -23,8 +23,15 @@ import { mayBeOurs } from "../../core/storage/files/log-end.ts";
 import { type Finding, findingId } from "../../core/storage/files/quarantine.ts";
 import { olderCopy } from "../../core/storage/files/reconcile.ts";
 import { isErrno } from "../failure.ts";
-import { hashInName, isDocument, isLog, listHome, sha256Of, unlessAbsent } from "./home-files.ts";
-import { endOfLog } from "./log-end.ts";
+import {
+  endOfLog,
+  hashInName,
+  isDocument,
+  isLog,
+  listHome,
+  sha256Of,
+  unlessAbsent,
+} from "./home-files.ts";
 
 /** Logs as the index knows them, by their path in the home. */
 export type IndexedLogs = ReadonlyMap<string, IndexEntry & { readonly key: string }>;

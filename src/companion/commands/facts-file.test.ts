@@ -74,7 +74,7 @@ test("a link is followed; a directory and a pipe are reported, and nobody waits 
   assert.deepEqual(await recall(home), { facts: "Likes tea.", lines: [] });
   fs.rmSync(path);
   fs.mkdirSync(path);
-  assert.deepEqual(await recall(home), { facts: "", lines: [`${path} cannot be read (EISDIR)`] });
+  assert.deepEqual(await recall(home), { facts: "", lines: [`${path} is not a regular file`] });
   fs.rmdirSync(path);
   execFileSync("mkfifo", [path]);
   assert.deepEqual(await recall(home), { facts: "", lines: [`${path} is not a regular file`] });

@@ -6,7 +6,7 @@ import { describeFailure, Exit, exitCodes, isErrno, wrongUsage } from "../../cli
 import { bytes, counted, json } from "../../cli/format.ts";
 import { tell, write } from "../../cli/io.ts";
 import { confirm } from "../../cli/line-reader.ts";
-import { withMadeHome } from "../../cli/memories.ts";
+import { withMemories } from "../../cli/memories.ts";
 import type { ImportedSeed } from "../directory/import-seed.ts";
 import { isSeedName } from "../directory/names.ts";
 import type { ReadPackages } from "../directory/package-directory.ts";
@@ -223,7 +223,7 @@ export async function importSeeds(
     throw wrongUsage(`${path} is not a package of a reachy companion, and contains none`);
   }
   // As `throughline import` does, it makes the home.
-  return withMadeHome(flags, context, async (throughline, settings) => {
+  const work: Parameters<typeof withMemories<void>>[2] = async (throughline, settings) => {
     const { packages } = await startConfiguredMoments(throughline, settings);
     const done: ImportedSeed[] = [];
     for (const folder of folders) {
@@ -238,7 +238,8 @@ export async function importSeeds(
     if (flags.json) await write(io.output, json(done));
     else await writeImported(io, done, failed);
     if (failed > 0) throw new Exit(exitCodes.failed);
-  });
+  };
+  return withMemories(flags, context, work, true);
 }
 
 async function writeImported(

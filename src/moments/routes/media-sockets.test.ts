@@ -20,7 +20,7 @@ import {
 import { systemClock } from "../../core/clock.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { resolvePort } from "../../server/options.ts";
-import { type Address, Port } from "../../server/port.ts";
+import { type Address, openPort, type Port } from "../../server/port.ts";
 import { consentWording } from "../record/consent.ts";
 import { momentsRoutes } from "../routes.ts";
 import { startMoments } from "../start-moments.ts";
@@ -396,7 +396,7 @@ test("other upgrades are not heard: the request is answered as it is", async (t)
 });
 
 test("a handshake that comes before the server is answered by it", async (t) => {
-  const port = await Port.open({ port: 0 }, resolvePort({ version: "1.2.3" }));
+  const port = await openPort({ port: 0 }, resolvePort({ version: "1.2.3" }));
   const url = port.url.replace("http", "ws");
   const early = closed(new WebSocket(`${url}/api/media`));
   const elsewhere = ["/api/events", "/", "/nowhere"].map((path) => {
