@@ -17,7 +17,6 @@ import {
 import type { Storage } from "../storage/storage.ts";
 import { inSpan } from "../telemetry.ts";
 import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
-import type { HistorySource } from "./history-view.ts";
 import type { StoredMessage } from "./message.ts";
 import { Tombstones } from "./tombstones.ts";
 import { type ChatState, Transaction } from "./transaction.ts";
@@ -185,13 +184,17 @@ export class ChatLog {
   async preview<T>(
     chatId: string,
     decide: Decide<T>,
-  ): Promise<{ readonly result: T; readonly head: ChatHead; readonly log: HistorySource }> {
+  ): Promise<{
+    readonly result: T;
+    readonly head: ChatHead;
+    readonly log: Pick<LogStore, "page">;
+  }> {
     const { logs } = this;
     const state = await this.state(chatId);
     const transaction = this.#transaction(chatId, state);
     const result = await decide(transaction);
     const added = transaction.records;
-    const log: HistorySource = {
+    const log: Pick<LogStore, "page"> = {
       async page(key, { before = Number.POSITIVE_INFINITY, limit }) {
         const newest = added.filter(({ seq }) => seq < before).slice(-limit);
         const left = limit - newest.length;

@@ -1,12 +1,6 @@
 import { type ChatHead, startFor } from "../chat/chat-head.ts";
 import type { HistoryOptions } from "../chat/history-scope.ts";
-import {
-  type HistorySource,
-  type HistoryView,
-  joinUsers,
-  pageRecords,
-  readHistory,
-} from "../chat/history-view.ts";
+import { type HistoryView, joinUsers, pageRecords, readHistory } from "../chat/history-view.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { userInput } from "../chat/model-row.ts";
 import { bucketOf } from "../chat/period.ts";
@@ -18,7 +12,7 @@ import {
   ResponderError,
   type ResponderRequest,
 } from "../models/responder.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
+import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { Answer } from "./answer.ts";
 import { sentNames, withFiles, withoutBytes } from "./attached-files.ts";
 import type { Begun } from "./begun.ts";
@@ -97,6 +91,9 @@ async function requestFor(
   const { chatId, signal, span } = turn;
   const memory = history.isSmall ? workingMemory.peek(chatId) : undefined;
   const asked = { ...requestOf(prompt, history, memory?.summary(turn.id)), tools, span };
+  const { instructions, context = "" } = asked;
+  const text = instructions + context + JSON.stringify(tools ?? "");
+  const estimated = estimateTokens(Buffer.byteLength(text)) + history.estimated;
   const { messages, notices, hasBytes } = await withFiles(asked.messages, {
     chats,
     chatId,
@@ -104,7 +101,7 @@ async function requestFor(
     signal,
   });
   for (const notice of notices) tell(prompt, notice);
-  return { request: { ...asked, messages }, hasBytes, estimated: promptTokens(asked) };
+  return { request: { ...asked, messages }, hasBytes, estimated };
 }
 
 /** Tells the person something beside the reply, once. */
@@ -114,17 +111,11 @@ function tell({ turn, notices }: Prompt, notice: string): void {
   turn.add({ type: "notice", text: notice });
 }
 
-/** Estimates all that a model is sent. */
-function promptTokens({ instructions, context = "", messages, tools }: ResponderRequest): number {
-  const text = instructions + context + JSON.stringify(tools ?? "");
-  let tokens = estimateTokens(Buffer.byteLength(text));
-  for (const message of messages) tokens += messageTokens(message);
-  return tokens;
-}
-
 /** A history as a model gets it. */
 interface AskedHistory {
   readonly view: HistoryView;
+  /** Its tokens, as they were estimated. */
+  readonly estimated: number;
   /** The model's window is so small that it gets the newest turn and a summary alone. */
   readonly isSmall: boolean;
 }
@@ -188,7 +179,7 @@ function counted(count: number, unit: string): string {
 /** Where the history of a chat is read, and what is asked for it. */
 interface HistoryAsked {
   readonly chatId: string;
-  readonly log: HistorySource;
+  readonly log: Pick<LogStore, "page">;
   readonly head: ChatHead;
   /** The newest of the log, if they were read. */
   readonly records?: readonly StoredRecord[] | undefined;
@@ -205,6 +196,7 @@ export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
   const { window = asked.responder.window, budgetTokens } = room;
   const reported = head.reported?.[provider];
   const isSmall = window !== undefined && window <= smallWindow;
+  const ratio = reported?.model === model ? ratioOf(reported.tokens, reported.estimated) : 1;
   const view = await readHistory(
     log,
     chatId,
@@ -216,13 +208,13 @@ export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
       startSeq: startFor({ ...head, session: begun.period }, provider),
       unansweredId,
       viewFromSeq: head.view_from?.[provider],
-      ratio: reported?.model === model ? ratioOf(reported.tokens, reported.estimated) : undefined,
+      ratio,
       lastMessages: isSmall ? 1 : undefined,
       handsFilesOver: true,
     },
     asked.records,
   );
-  return { view, isSmall };
+  return { view, estimated: Math.round(view.tokens / ratio), isSmall };
 }
 
 async function historyFor(
@@ -255,8 +247,10 @@ async function historyFor(
   const isAsked = isNewest && view.messages.at(-1)?.role === "user";
   const asked = isAsked ? view.messages : sayingAgain(view.messages, begun.user);
   const done = answer.steps;
-  const tokens = done.reduce((sum, each) => sum + messageTokens(each), view.tokens);
-  return { ...history, view: { ...view, tokens, messages: [...asked, ...done] } };
+  const more = done.reduce((sum, each) => sum + messageTokens(each), 0);
+  const tokens = view.tokens + more;
+  const estimated = history.estimated + more;
+  return { ...history, estimated, view: { ...view, tokens, messages: [...asked, ...done] } };
 }
 
 /** What is to be answered stands last: it is said again if others were said since. */
