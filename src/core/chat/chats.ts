@@ -10,15 +10,10 @@ import { checkMessageId, controlId } from "./control-ids.ts";
 import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";
 import { assertParts } from "./exact.ts";
 import {
-  attachmentsPlace,
   type ForgetReceipt,
-  type Forgetting,
   finishForgetting,
   forgetChat,
-  type Loss,
   type RemovalReceipt,
-  type Removed,
-  type RemoveElsewhere,
   summed,
 } from "./forget.ts";
 import { copiesOf, forkedFrom, forksOf } from "./forks.ts";
@@ -36,7 +31,7 @@ import {
   searchChats,
 } from "./search-chats.ts";
 import { stampOf } from "./stamp.ts";
-import type { Mark } from "./tombstones.ts";
+import type { Removed } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
 import { type Copied, copyable, writeMessages } from "./write-messages.ts";
 
@@ -45,10 +40,8 @@ import { type Copied, copyable, writeMessages } from "./write-messages.ts";
  * stored is ever changed to record something new: a clear and every setting are records.
  */
 export class Chats extends ChatLog {
-  readonly #onForget: RemoveElsewhere[] = [];
   /** Forks that are being made: what they copied already may be hidden or erased since. */
   readonly #forking = new Set<Promise<unknown>>();
-  readonly #onForgotten: ((chatId: string, mark: Mark | undefined) => void)[] = [];
 
   /**
    * Adds messages to the end of a chat, all or none, creating the chat on first use. Only what is
@@ -208,7 +201,7 @@ export class Chats extends ChatLog {
         title_of: undefined,
       });
     });
-    await this.#removeElsewhere(chatId, "clear");
+    await this.removeElsewhere(chatId, "clear");
   }
 
   /**
@@ -278,7 +271,7 @@ export class Chats extends ChatLog {
     const targets = checkedTargets(ids);
     const { logs } = this;
     await this.changeExisting(chatId, (made) => takeBackFrom(made, targets, logs));
-    for (const id of targets) await this.#removeElsewhere(chatId, "take_back", id);
+    for (const id of targets) await this.removeElsewhere(chatId, "take_back", id);
     await Promise.allSettled(this.#forking);
   }
 
@@ -299,29 +292,19 @@ export class Chats extends ChatLog {
   ): Promise<RemovalReceipt & { readonly erased: boolean }> {
     await this.existing(chatId);
     const removed: Removed[] = [];
-    const onDamage = (count: number) => void removed.push({ place: "damaged_bytes", count });
     const eraseIn = async (id: string) => {
-      let files: readonly string[] = [];
-      const decide = async (transaction: Transaction) => {
-        const erasure = await eraseFrom(transaction, messageId, this);
-        files = erasure.files;
-        return erasure.ids;
-      };
-      // Before the records, which name them: then the same call finds again what a failure leaves.
-      const before = async () => {
-        const count = files.length === 0 ? 0 : await this.files.delete(id, files);
-        if (count > 0) removed.push({ place: attachmentsPlace, count });
-      };
-      return this.eraseRecords(id, decide, { before, onDamageRemoved: onDamage });
+      const erased = await this.eraseRecords(id, (made) => eraseFrom(made, messageId, this));
+      removed.push(...erased.removed);
+      return erased.count;
     };
     const erased = await eraseIn(chatId);
-    removed.push(...(await this.#removeElsewhere(chatId, "erase", messageId)));
+    removed.push(...(await this.removeElsewhere(chatId, "erase", messageId)));
     await Promise.allSettled(this.#forking);
     const copies: string[] = [];
     for (const { chatId: copy, isThere } of await copiesOf(this.logs, chatId, messageId)) {
       try {
         if (isThere) await eraseIn(copy);
-        removed.push(...(await this.#removeElsewhere(copy, "erase", messageId)));
+        removed.push(...(await this.removeElsewhere(copy, "erase", messageId)));
         if (isThere) copies.push(copy);
       } catch (error) {
         this.ports.logger.warn({ error: errorName(error) }, "a copy of a message was not removed");
@@ -464,22 +447,9 @@ export class Chats extends ChatLog {
    */
   async forget(chatId: string): Promise<ForgetReceipt> {
     checkChatId(chatId);
-    const receipt = await forgetChat(this.#forgetting(), chatId);
+    const receipt = await forgetChat(this, chatId);
     await Promise.allSettled(this.#forking);
     return { ...receipt, forks: await forksOf(this.logs, chatId) };
-  }
-
-  /**
-   * Lets another memory take part when something of a chat goes: it removes what it holds, and says how
-   * much that was.
-   */
-  onForget(remove: RemoveElsewhere): void {
-    this.#onForget.push(remove);
-  }
-
-  /** Calls back once a chat is forgotten: nothing of it is left in its log. No mark: there was none. */
-  onForgotten(listener: (chatId: string, mark: Mark | undefined) => void): void {
-    this.#onForgotten.push(listener);
   }
 
   /** When this chat was last forgotten, ISO 8601. What is older must not come back by an import. */
@@ -491,24 +461,7 @@ export class Chats extends ChatLog {
 
   /** Finishes what a dead process began: see `finishForgetting`. */
   recover(recreated: readonly string[] = []): Promise<void> {
-    return finishForgetting(this.#forgetting(), recreated);
-  }
-
-  #forgetting(): Forgetting {
-    return {
-      log: this,
-      removeElsewhere: (chatId) => this.#removeElsewhere(chatId, "forget"),
-      onForgotten: (chatId, mark) => {
-        for (const listener of this.#onForgotten) listener(chatId, mark);
-      },
-    };
-  }
-
-  async #removeElsewhere(chatId: string, loss: Loss, id?: string): Promise<Removed[]> {
-    const removed = await Promise.all(
-      this.#onForget.map(async (remove) => remove(chatId, loss, id)),
-    );
-    return removed.flat();
+    return finishForgetting(this, recreated);
   }
 }
 

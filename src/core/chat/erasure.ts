@@ -4,21 +4,13 @@ import { partIds } from "../storage/kept-value.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import { attachedOnlyIn } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
-import { type ChatLog, notFound } from "./chat-log.ts";
+import { type ChatLog, type Erasure, notFound } from "./chat-log.ts";
 import { markKinds } from "./control-ids.ts";
 import { Marks } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import { withoutSessionIds } from "./period.ts";
 import type { HeadChange, Transaction } from "./transaction.ts";
 import { endWaits, pendingId, waitingInput } from "./waiting.ts";
-
-/** What is to be erased. */
-interface Erasure {
-  /** Of the records. */
-  readonly ids: readonly string[];
-  /** The hashes of the files that only they refer to. */
-  readonly files: readonly string[];
-}
 
 /**
  * Takes what is to be erased out of a chat's head: a message, or one that waits for its turn.
