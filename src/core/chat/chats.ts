@@ -17,14 +17,15 @@ import {
   summed,
 } from "./forget.ts";
 import { copiesOf, forkedFrom, forksOf } from "./forks.ts";
-import { isTakenBack, shownMessages } from "./marks.ts";
+import { shownMessages } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import { type MessageInput, roleOf } from "./message-input.ts";
-import { type MessagePage, messagePage } from "./message-page.ts";
+import { type MessagePage, messagePage, type PageWanted } from "./message-page.ts";
 import { endPeriod } from "./provider-sessions.ts";
 import {
   damagedChats,
   type FindChatsOptions,
+  type FindMessagesOptions,
   type FoundChat,
   findChats,
   type MessageHit,
@@ -124,19 +125,8 @@ export class Chats extends ChatLog {
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_INVALID`.
    */
-  async messages(
-    chatId: string,
-    options: { readonly limit?: number | undefined; readonly before?: number | undefined } = {},
-  ): Promise<MessagePage> {
-    const { limit = 50 } = options;
-    checkCount(limit, "limit", 1, 1_000);
-    if (options.before !== undefined) {
-      checkCount(options.before, "before", 0, Number.MAX_SAFE_INTEGER);
-    }
-    const { head } = await this.existing(chatId);
-    const from = head.clear_seq ?? 0;
-    const before = options.before ?? Number.MAX_SAFE_INTEGER;
-    return messagePage(this.logs, chatId, { limit, before, from });
+  async messages(chatId: string, options: PageWanted = {}): Promise<MessagePage> {
+    return messagePage(this, chatId, options);
   }
 
   /** Every record of a chat, oldest first, in bounded memory. */
@@ -147,9 +137,7 @@ export class Chats extends ChatLog {
 
   /** The message with this id. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
   async message(chatId: string, messageId: string): Promise<StoredMessage> {
-    const record = await this.#stored(chatId, messageId);
-    const found = record === undefined ? [] : [record];
-    const [message] = await shownMessages(this.logs, chatId, found);
+    const message = await this.find(chatId, messageId);
     if (message !== undefined) return message;
     await this.existing(chatId); // where there is no chat either, that is the news
     throw notFound(chatId, "message");
@@ -157,9 +145,10 @@ export class Chats extends ChatLog {
 
   /** The message with this id, if there is one that was not taken back. */
   async find(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
-    const record = await this.#stored(chatId, messageId);
-    if (record === undefined) return undefined;
-    return (await isTakenBack(this.logs, chatId, messageId)) ? undefined : record;
+    const record = await this.logs.find(chatId, messageId);
+    const found = record !== undefined && isMessage(record) ? [record] : [];
+    const [message] = await shownMessages(this.logs, chatId, found);
+    return message;
   }
 
   /**
@@ -173,12 +162,6 @@ export class Chats extends ChatLog {
     const bytes = await this.files.get(chatId, sha256);
     if (bytes === undefined) throw notFound(chatId, "file");
     return bytes;
-  }
-
-  /** The same, also if it was taken back. */
-  async #stored(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
-    const record = await this.logs.find(chatId, messageId);
-    return record !== undefined && isMessage(record) ? record : undefined;
   }
 
   /**
@@ -418,17 +401,8 @@ export class Chats extends ChatLog {
    *
    * @param options `prefix`: the last word is the beginning of a word, for a query that is being typed.
    */
-  async search(
-    query: string,
-    options: {
-      readonly limit?: number | undefined;
-      readonly chatId?: string | undefined;
-      readonly prefix?: boolean | undefined;
-    } = {},
-  ): Promise<Found<MessageHit>> {
-    const { limit = 50, chatId, prefix } = options;
-    if (chatId !== undefined) checkChatId(chatId);
-    return searchChats(this, query, { chatId, limit, prefix });
+  async search(query: string, options: FindMessagesOptions = {}): Promise<Found<MessageHit>> {
+    return searchChats(this, query, options);
   }
 
   /**

@@ -9,7 +9,7 @@ import { markKinds } from "./control-ids.ts";
 import { Marks } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import { withoutSessionIds } from "./period.ts";
-import type { HeadChange, Transaction } from "./transaction.ts";
+import type { Transaction } from "./transaction.ts";
 import { endWaits, pendingId, waitingInput } from "./waiting.ts";
 
 /**
@@ -147,7 +147,7 @@ function forgetByProviders(transaction: Transaction, messageId: string): void {
 }
 
 /** Each of these counts messages from the start of the file: those past this one move down. */
-function withoutOne(head: ChatHead, before: number): HeadChange {
+function withoutOne(head: ChatHead, before: number): Partial<ChatHead> {
   const less = (count: number) => (before < count ? count - 1 : count);
   const { message_count, last_consolidated, cleared_count: cleared } = head;
   return {

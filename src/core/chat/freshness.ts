@@ -106,8 +106,6 @@ export type Reason =
   | "daily_reset";
 
 export interface Verdict {
-  /** The provider can resume where it left off. Also false when nothing ended but there is no id to resume with. */
-  readonly fresh: boolean;
   readonly reason: Reason;
   /** What is over: nothing, the period, or the provider's bucket alone. */
   readonly ends: "nothing" | "period" | "provider";
@@ -142,7 +140,7 @@ export function judge(judged: Judged): Verdict {
   const { provider, now, rules, timeZone, isQueued = false } = judged;
   const { state, clock } = withUsableStamps(judged.state, now);
   const verdict = (reason: Reason, ends: Verdict["ends"] = "nothing"): Verdict => {
-    return { fresh: reason === "still_valid", reason, ends, clock, state };
+    return { reason, ends, clock, state };
   };
   if (state === undefined) return verdict("no_session");
   const humanMs = instantOf(state.human_at);

@@ -22,7 +22,7 @@ import { silentSpan } from "../telemetry.ts";
 import { Answer, type AnswerEnd } from "./answer.ts";
 import { type Attempt, toResponderError, unavailable } from "./errors.ts";
 import { ModelCall, type StreamPart } from "./model-call.ts";
-import { type Price, toUsage, unknownUsage } from "./prices.ts";
+import { costUsd, type Price, unknownUsage } from "./prices.ts";
 import { writeProviderData } from "./provider-data.ts";
 import { planSession, sessionIdOf } from "./provider-session.ts";
 import {
@@ -240,7 +240,8 @@ class AiSdkModel implements Responder {
   /** What only a whole answer yields: the session to resume, the data to send back, and the end. */
   *#lastEvents(answer: Answer, known: Attempt): Generator<ResponderEvent> {
     const { end } = answer;
-    const usage = end.usage === undefined ? unknownUsage : toUsage(end.usage, this.#options.price);
+    const { usage: used = unknownUsage } = end;
+    const usage = { ...used, costUsd: costUsd(used, this.#options.price) };
     const attempt = { ...known, usage };
     const finish = closedEarly(end) ? "other" : end.error === undefined ? end.finish : "error";
     const partial = finish === "error" || finish === "other" || finish === undefined;
