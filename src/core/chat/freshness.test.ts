@@ -40,7 +40,7 @@ function verdictOf(
   options: FreshnessOptions = {},
   more: { readonly provider?: string } = {},
 ): Verdict {
-  const rules = resolveFreshness(options);
+  const rules = resolveFreshness(options, () => "UTC");
   const ms = typeof now === "string" ? at(now) : now;
   return judge({ state, provider: "claude", now: ms, rules, ...more });
 }

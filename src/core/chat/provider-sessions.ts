@@ -83,8 +83,8 @@ export class ProviderSessions {
   readonly #log: ChatLog;
   readonly #options: ProviderSessionOptions;
   readonly #onEnd: ((chatId: string, ended: EndedPart) => void)[] = [];
-  /** How many turns of this process run in a chat. */
-  readonly #turns = new Map<string, number>();
+  /** The chats in which a turn of this process runs. */
+  readonly running = new Set<string>();
 
   constructor(log: ChatLog, options: ProviderSessionOptions) {
     this.#log = log;
@@ -101,7 +101,7 @@ export class ProviderSessions {
   async resolve(chatId: string, target: Target = {}): Promise<Resolution> {
     checkArgument(target, "target", anObject);
     const resolution = await this.#log.change(chatId, (transaction) => {
-      return this.resolveIn(transaction, target, { isQueued: this.#turns.has(chatId) });
+      return this.resolveIn(transaction, target, { isQueued: this.running.has(chatId) });
     });
     this.announceEnd(chatId, resolution);
     return resolution;
@@ -266,16 +266,6 @@ export class ProviderSessions {
   humanActedIn(transaction: Transaction): void {
     const { session: period } = transaction.head;
     if (period !== null) transaction.set({ session: humanActed(period, transaction.now) });
-  }
-
-  /** A turn begins to run in the chat. @returns what says that it has ended. */
-  turnRuns(chatId: string): () => void {
-    this.#turns.set(chatId, (this.#turns.get(chatId) ?? 0) + 1);
-    return () => {
-      const others = (this.#turns.get(chatId) ?? 0) - 1;
-      if (others > 0) this.#turns.set(chatId, others);
-      else this.#turns.delete(chatId);
-    };
   }
 
   /**
