@@ -193,7 +193,8 @@ export class ProviderSessions {
     const { model, isNext = model !== undefined } = how;
     const period = await this.#log.change(chatId, (transaction) => {
       const known = transaction.head.session;
-      const isThere = known?.provider === provider || hasBucket(known, provider);
+      const isOpen = known !== null && Object.hasOwn(openBuckets(known), provider);
+      const isThere = isOpen || known?.provider === provider;
       if (!isNext && !isThere) {
         throw notFound(chatId, transaction.isNewChat ? "chat" : "provider session");
       }
@@ -380,10 +381,6 @@ function wasCounted(record: StoredRecord, delta: UsageDelta): boolean {
   throw new ThroughlineError("this id was used for something else", {
     code: "THROUGHLINE_ID_CONFLICT",
   });
-}
-
-function hasBucket(state: Period | null, provider: string): boolean {
-  return state !== null && Object.hasOwn(openBuckets(state), provider);
 }
 
 /** At most so many records before the end of a chat are looked at. */

@@ -40,7 +40,7 @@ export async function ask(prompt: Prompt, responder: Responder): Promise<Ended> 
   // A session of the provider's own remembers the answer that is regenerated.
   const bucket = bucketOf(begun.period, responder.provider);
   let session = turn.retryId === undefined ? bucket.session_id : "";
-  let history = await historyFor(prompt, responder, answer, {});
+  let history = await historyFor(prompt, responder, answer);
   let attached = await requestFor(prompt, responder, history, tools);
   /** The files of the newest message, once the model refused them. */
   let refused = "";
@@ -76,9 +76,6 @@ export async function ask(prompt: Prompt, responder: Responder): Promise<Ended> 
   const { acknowledged } = prompt.part;
   return { ...(await answer.end(error)), viewFrom, estimated: attached.estimated, acknowledged };
 }
-
-/** What the window of a model turned out to hold, where that is less than was thought. */
-type Room = Pick<HistoryOptions, "window" | "budgetTokens">;
 
 /** A request, with the files of its messages. `estimated`: its tokens without them. */
 async function requestFor(
@@ -177,7 +174,7 @@ function counted(count: number, unit: string): string {
 }
 
 /** Where the history of a chat is read, and what is asked for it. */
-interface HistoryAsked {
+interface HistoryAsked extends Pick<HistoryOptions, "unansweredId" | "window" | "budgetTokens"> {
   readonly chatId: string;
   readonly log: Pick<LogStore, "page">;
   readonly head: ChatHead;
@@ -185,15 +182,13 @@ interface HistoryAsked {
   readonly records?: readonly StoredRecord[] | undefined;
   readonly responder: Pick<Responder, "provider" | "model" | "window">;
   readonly begun: Pick<Begun, "period">;
-  readonly unansweredId?: string | undefined;
-  readonly room?: Room;
 }
 
 /** The history up to the newest message, as far as it fits into the model's window. */
 export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
-  const { chatId, log, head, begun, unansweredId, room = {} } = asked;
+  const { chatId, log, head, begun, unansweredId, budgetTokens } = asked;
   const { provider, model } = asked.responder;
-  const { window = asked.responder.window, budgetTokens } = room;
+  const { window = asked.responder.window } = asked;
   const reported = head.reported?.[provider];
   const isSmall = window !== undefined && window <= smallWindow;
   const ratio = reported?.model === model ? ratioOf(reported.tokens, reported.estimated) : 1;
@@ -221,7 +216,7 @@ async function historyFor(
   { turn, begun, chats }: Prompt,
   responder: Responder,
   answer: Answer,
-  room: Room,
+  room: Pick<HistoryOptions, "window" | "budgetTokens"> = {},
 ): Promise<AskedHistory> {
   const { chatId } = turn;
   // As it is now: what was reset or cleared since the turn began is not sent.
@@ -238,7 +233,7 @@ async function historyFor(
     responder,
     begun,
     unansweredId: isInPlace ? undefined : turn.id,
-    room,
+    ...room,
   });
   const { view } = history;
   // Once its period, or the provider's part of it, has ended, the view is empty.
