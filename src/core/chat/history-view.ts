@@ -65,7 +65,6 @@ export async function readHistory(
   const room = roomOf(options);
   const large = largeText(room.budget);
   let tokens = 0;
-  let enough: readonly Turn[] | undefined;
   for (let before: number | undefined; before !== 1; ) {
     const known = before === undefined ? newest : undefined;
     const page = known ?? (await log.page(key, { before, limit: pageRecords, isShared: true }));
@@ -82,13 +81,11 @@ export async function readHistory(
     } else if (tokens * room.ratio > room.budget) {
       // The first turn may have been read in part.
       const turns = turnsOf(scope.messages(), options).slice(1);
-      if (fit(turns, undefined, { ...room, viewFromSeq: 0 }).fromSeq <= (turns[0]?.seq ?? 0))
-        continue;
-      enough = turns;
-      break;
+      const { fromSeq } = fit(turns, undefined, { ...room, viewFromSeq: 0 });
+      if (fromSeq > (turns[0]?.seq ?? 0)) return viewOf(scope, options, turns);
     }
   }
-  return viewOf(scope, options, enough);
+  return viewOf(scope, options);
 }
 
 /** Estimates a stored message before it is known what of it the model gets. */
