@@ -1,8 +1,7 @@
 // `import … from "throughline/companion"`: who the companion is over all its runs, and how it feels.
 
-import type { Removed } from "../core/chat/forget.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
-import type { ForgottenChats } from "../core/chat/tombstones.ts";
+import type { ForgottenChats, Removed } from "../core/chat/tombstones.ts";
 import { errorName } from "../core/errors.ts";
 import {
   type Extension,

@@ -1,7 +1,6 @@
 // The seam: what a feature may add to the memories. The core calls it and knows nothing else about it.
-import type { Loss, Removed } from "./chat/forget.ts";
 import type { StoredMessage } from "./chat/message.ts";
-import type { ForgottenChats } from "./chat/tombstones.ts";
+import type { ForgottenChats, Loss, Removed } from "./chat/tombstones.ts";
 import type { Turn } from "./turns/turn.ts";
 
 /**

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { scriptedResponder } from "../../test/support/scripted-responder.ts";
-import type { Removed } from "./chat/forget.ts";
+import type { Removed } from "./chat/tombstones.ts";
 import { type Extension, noHooks, noPart, type TurnHooks, type TurnPart } from "./extension.ts";
 import { openThroughline, type Throughline } from "./throughline.ts";
 

@@ -1,6 +1,5 @@
-import type { Removed } from "./chat/forget.ts";
 import type { StoredMessage } from "./chat/message.ts";
-import type { ForgottenChats, Tombstones } from "./chat/tombstones.ts";
+import type { ForgottenChats, Removed, Tombstones } from "./chat/tombstones.ts";
 import { errorName, ThroughlineError } from "./errors.ts";
 import {
   type Extension,

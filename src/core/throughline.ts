@@ -154,7 +154,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
   const options = { ...resolved, logger: ownLogger };
   const { provider, model, workingMemoryCapacity, keepPhotoMetadata } = options;
   const { clock, timers, newId, logger, telemetry } = options;
-  const rules = rulesOf(options.freshness);
+  const rules = resolveFreshness(options.freshness);
   const workingMemory = new WorkingMemories({ capacity: workingMemoryCapacity, clock });
   const storage = await openStorage(options);
   try {
@@ -226,23 +226,6 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
 
 /** How long closing waits for chat changes: calling `close` inside one would deadlock otherwise. */
 const settleMs = 2_000;
-
-/**
- * The rules, with the host's zone where none is configured. It is looked up when it is first asked for:
- * that takes 16 ms, and without a daily reset nothing here needs it.
- */
-export function rulesOf(freshness: FreshnessOptions): FreshnessRules {
-  const rules = resolveFreshness(freshness);
-  if (freshness.timeZone) return rules;
-  let zone: string | undefined;
-  return {
-    ...rules,
-    get timeZone() {
-      zone ??= new Intl.DateTimeFormat().resolvedOptions().timeZone || rules.timeZone;
-      return zone;
-    },
-  };
-}
 
 async function openStorage(
   options: Resolved<ThroughlineOptions, typeof defaults>,

@@ -1,9 +1,8 @@
 // `import … from "throughline/moments"`: what people react to, kept as packages.
 
 import { wholeFile } from "../core/chat/attachments.ts";
-import type { Removed } from "../core/chat/forget.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
-import type { ForgottenChats } from "../core/chat/tombstones.ts";
+import type { ForgottenChats, Removed } from "../core/chat/tombstones.ts";
 import { errorName } from "../core/errors.ts";
 import {
   type Extension,

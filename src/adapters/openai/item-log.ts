@@ -109,12 +109,11 @@ export class ItemLog {
   /** The message with this id, if it is shown and makes an item. */
   async entry(messageId: string): Promise<Entry | undefined> {
     const { chats } = this.#throughline;
-    const found = await chats.find(this.#chatId, messageId);
+    const message = await chats.find(this.#chatId, messageId);
     const { head } = await chats.state(this.#chatId);
-    if (found === undefined || found.seq <= (head?.clear_seq ?? 0)) return undefined;
-    const [message] = await shownMessages(chats.logs, this.#chatId, [found]);
-    const items = message === undefined ? [] : await this.#itemsOf(message);
-    return message && items.length > 0 ? { message, items } : undefined;
+    if (message === undefined || message.seq <= (head?.clear_seq ?? 0)) return undefined;
+    const items = await this.#itemsOf(message);
+    return items.length > 0 ? { message, items } : undefined;
   }
 
   /** Everything, oldest first. */

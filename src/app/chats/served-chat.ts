@@ -1,9 +1,9 @@
 import type { z } from "zod";
 import type { Settings } from "../../cli/settings.ts";
 import { chatZone } from "../../core/chat/chat-metadata.ts";
+import { resolveFreshness } from "../../core/chat/freshness.ts";
 import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { rulesOf } from "../../core/throughline.ts";
 import type { chat } from "../../server/answer-schemas.ts";
 
 /** What `GET /api/chats/{id}` answers, of which the session is a part. */
@@ -24,6 +24,7 @@ const fields = [
 /** The zone of the person in a chat; where it tells none, the one of the settings. */
 export function zoneOf({ freshness }: Settings, served?: Pick<ServedChat, "metadata">): string {
   return (
-    (served && chatZone({ metadata: served.metadata as JsonObject })) ?? rulesOf(freshness).timeZone
+    (served && chatZone({ metadata: served.metadata as JsonObject })) ??
+    resolveFreshness(freshness).timeZone
   );
 }

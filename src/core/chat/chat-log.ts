@@ -17,13 +17,27 @@ import {
 import type { Storage } from "../storage/storage.ts";
 import { inSpan } from "../telemetry.ts";
 import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
-import type { HistorySource } from "./history-view.ts";
 import type { StoredMessage } from "./message.ts";
-import { Tombstones } from "./tombstones.ts";
+import {
+  attachmentsPlace,
+  type Loss,
+  type Mark,
+  type Removed,
+  type RemoveElsewhere,
+  Tombstones,
+} from "./tombstones.ts";
 import { type ChatState, Transaction } from "./transaction.ts";
 
 /** The collection of the chats' logs: with a chat's id, the name of its lease. */
 export const chatsCollection = "chats";
+
+/** What is to be erased. */
+export interface Erasure {
+  /** Of the records. */
+  readonly ids: readonly string[];
+  /** The hashes of the files that only they refer to. */
+  readonly files: readonly string[];
+}
 
 /** Fills a transaction. */
 type Decide<T> = (transaction: Transaction) => T | Promise<T>;
@@ -70,6 +84,8 @@ export class ChatLog {
   readonly #storing = new Set<Promise<void>>();
   readonly #held = new Map<string, HeldChat>();
   #onHeard: OnHeard = () => undefined;
+  readonly #onForget: RemoveElsewhere[] = [];
+  readonly #onForgotten: ((chatId: string, mark: Mark | undefined) => void)[] = [];
 
   /** Chats that are being forgotten. */
   readonly unheard = new Set<string>();
@@ -90,6 +106,30 @@ export class ChatLog {
    */
   onHeard(listener: OnHeard): void {
     this.#onHeard = listener;
+  }
+
+  /**
+   * Lets another memory take part when something of a chat goes: it removes what it holds, and says how
+   * much that was.
+   */
+  onForget(remove: RemoveElsewhere): void {
+    this.#onForget.push(remove);
+  }
+
+  /** Something of a chat goes: the other memories remove it, too. */
+  async removeElsewhere(chatId: string, loss: Loss, id?: string): Promise<Removed[]> {
+    const removed = this.#onForget.map(async (remove) => remove(chatId, loss, id));
+    return (await Promise.all(removed)).flat();
+  }
+
+  /** Calls back once a chat is forgotten: nothing of it is left in its log. No mark: there was none. */
+  onForgotten(listener: (chatId: string, mark: Mark | undefined) => void): void {
+    this.#onForgotten.push(listener);
+  }
+
+  /** A chat is forgotten. */
+  forgotten(chatId: string, mark: Mark | undefined): void {
+    for (const listener of this.#onForgotten) listener(chatId, mark);
   }
 
   /**
@@ -177,65 +217,35 @@ export class ChatLog {
   }
 
   /**
-   * What a change would do: `decide` fills a transaction that is never stored.
-   *
-   * @returns what `decide` returned, the head as it would be, and a log that ends with the records of
-   *   the transaction.
-   */
-  async preview<T>(
-    chatId: string,
-    decide: Decide<T>,
-  ): Promise<{ readonly result: T; readonly head: ChatHead; readonly log: HistorySource }> {
-    const { logs } = this;
-    const state = await this.state(chatId);
-    const transaction = this.#transaction(chatId, state);
-    const result = await decide(transaction);
-    const added = transaction.records;
-    const log: HistorySource = {
-      async page(key, { before = Number.POSITIVE_INFINITY, limit }) {
-        const newest = added.filter(({ seq }) => seq < before).slice(-limit);
-        const left = limit - newest.length;
-        const end = Math.min(before, state.seq + 1);
-        if (left === 0 || end <= 1) return newest;
-        return [...(await logs.page(key, { before: end, limit: left })), ...newest];
-      },
-    };
-    return { result, head: transaction.head, log };
-  }
-
-  /**
-   * Really removes records of a chat, while no turn and no change of it runs. `decide` says which, and
+   * Really removes records of a chat and files, while no turn and no change of it runs. `decide` says which, and
    * takes what the head repeats of them out of the transaction; it may run again, as `change` does.
    * What it adds to the transaction is stored first.
    *
-   * @param how `before` runs before the records go; if it rejects, nothing is removed.
-   * @returns how many were removed.
+   * @returns how many records were removed, and what else.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`.
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: another process wrote to the chat each of 100 times;
-   *   nothing was removed.
+   *   no record was removed.
    */
-  eraseRecords(
+  async eraseRecords(
     chatId: string,
-    decide: (transaction: Transaction) => Promise<readonly string[]>,
-    {
-      before,
-      onDamageRemoved,
-    }: {
-      readonly before?: () => Promise<void>;
-      readonly onDamageRemoved?: (bytes: number) => void;
-    } = {},
-  ): Promise<number> {
+    decide: (transaction: Transaction) => Promise<Erasure>,
+  ): Promise<{ readonly count: number; readonly removed: readonly Removed[] }> {
+    const removed: Removed[] = [];
+    const onDamageRemoved = (count: number) => void removed.push({ place: "damaged_bytes", count });
     const erase = async () => {
-      const { transaction, ids } = await this.#change(chatId, async (made) => {
+      const { transaction, erasure } = await this.#change(chatId, async (made) => {
         if (made.isNewChat) throw notFound(chatId);
-        return { transaction: made, ids: await decide(made) };
+        return { transaction: made, erasure: await decide(made) };
       });
       const { head, seq: expectedSeq } = transaction;
+      const { ids, files } = erasure;
       this.forgetState(chatId);
-      await before?.();
+      // Before the records, which name them: then the same call finds again what a failure leaves.
+      const gone = files.length === 0 ? 0 : await this.files.delete(chatId, files);
+      if (gone > 0) removed.push({ place: attachmentsPlace, count: gone });
       return this.logs.erase(chatId, ids, { expectedSeq, head, onDamageRemoved });
     };
-    return this.exclusively(chatId, () => update(erase));
+    return { count: await this.exclusively(chatId, () => update(erase)), removed };
   }
 
   /**

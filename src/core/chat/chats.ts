@@ -10,33 +10,29 @@ import { checkMessageId, controlId } from "./control-ids.ts";
 import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";
 import { assertParts } from "./exact.ts";
 import {
-  attachmentsPlace,
   type ForgetReceipt,
-  type Forgetting,
   finishForgetting,
   forgetChat,
-  type Loss,
   type RemovalReceipt,
-  type Removed,
-  type RemoveElsewhere,
   summed,
 } from "./forget.ts";
 import { copiesOf, forkedFrom, forksOf } from "./forks.ts";
-import { isTakenBack, shownMessages } from "./marks.ts";
+import { shownMessages } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import { type MessageInput, roleOf } from "./message-input.ts";
-import { type MessagePage, messagePage } from "./message-page.ts";
+import { type MessagePage, messagePage, type PageWanted } from "./message-page.ts";
 import { endPeriod } from "./provider-sessions.ts";
 import {
   damagedChats,
   type FindChatsOptions,
+  type FindMessagesOptions,
   type FoundChat,
   findChats,
   type MessageHit,
   searchChats,
 } from "./search-chats.ts";
 import { stampOf } from "./stamp.ts";
-import type { Mark } from "./tombstones.ts";
+import type { Removed } from "./tombstones.ts";
 import type { Transaction } from "./transaction.ts";
 import { type Copied, copyable, writeMessages } from "./write-messages.ts";
 
@@ -45,10 +41,8 @@ import { type Copied, copyable, writeMessages } from "./write-messages.ts";
  * stored is ever changed to record something new: a clear and every setting are records.
  */
 export class Chats extends ChatLog {
-  readonly #onForget: RemoveElsewhere[] = [];
   /** Forks that are being made: what they copied already may be hidden or erased since. */
   readonly #forking = new Set<Promise<unknown>>();
-  readonly #onForgotten: ((chatId: string, mark: Mark | undefined) => void)[] = [];
 
   /**
    * Adds messages to the end of a chat, all or none, creating the chat on first use. Only what is
@@ -131,19 +125,8 @@ export class Chats extends ChatLog {
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_INVALID`.
    */
-  async messages(
-    chatId: string,
-    options: { readonly limit?: number | undefined; readonly before?: number | undefined } = {},
-  ): Promise<MessagePage> {
-    const { limit = 50 } = options;
-    checkCount(limit, "limit", 1, 1_000);
-    if (options.before !== undefined) {
-      checkCount(options.before, "before", 0, Number.MAX_SAFE_INTEGER);
-    }
-    const { head } = await this.existing(chatId);
-    const from = head.clear_seq ?? 0;
-    const before = options.before ?? Number.MAX_SAFE_INTEGER;
-    return messagePage(this.logs, chatId, { limit, before, from });
+  async messages(chatId: string, options: PageWanted = {}): Promise<MessagePage> {
+    return messagePage(this, chatId, options);
   }
 
   /** Every record of a chat, oldest first, in bounded memory. */
@@ -154,9 +137,7 @@ export class Chats extends ChatLog {
 
   /** The message with this id. @throws ThroughlineError `THROUGHLINE_NOT_FOUND`. */
   async message(chatId: string, messageId: string): Promise<StoredMessage> {
-    const record = await this.#stored(chatId, messageId);
-    const found = record === undefined ? [] : [record];
-    const [message] = await shownMessages(this.logs, chatId, found);
+    const message = await this.find(chatId, messageId);
     if (message !== undefined) return message;
     await this.existing(chatId); // where there is no chat either, that is the news
     throw notFound(chatId, "message");
@@ -164,9 +145,10 @@ export class Chats extends ChatLog {
 
   /** The message with this id, if there is one that was not taken back. */
   async find(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
-    const record = await this.#stored(chatId, messageId);
-    if (record === undefined) return undefined;
-    return (await isTakenBack(this.logs, chatId, messageId)) ? undefined : record;
+    const record = await this.logs.find(chatId, messageId);
+    const found = record !== undefined && isMessage(record) ? [record] : [];
+    const [message] = await shownMessages(this.logs, chatId, found);
+    return message;
   }
 
   /**
@@ -180,12 +162,6 @@ export class Chats extends ChatLog {
     const bytes = await this.files.get(chatId, sha256);
     if (bytes === undefined) throw notFound(chatId, "file");
     return bytes;
-  }
-
-  /** The same, also if it was taken back. */
-  async #stored(chatId: string, messageId: string): Promise<StoredMessage | undefined> {
-    const record = await this.logs.find(chatId, messageId);
-    return record !== undefined && isMessage(record) ? record : undefined;
   }
 
   /**
@@ -208,7 +184,7 @@ export class Chats extends ChatLog {
         title_of: undefined,
       });
     });
-    await this.#removeElsewhere(chatId, "clear");
+    await this.removeElsewhere(chatId, "clear");
   }
 
   /**
@@ -278,7 +254,7 @@ export class Chats extends ChatLog {
     const targets = checkedTargets(ids);
     const { logs } = this;
     await this.changeExisting(chatId, (made) => takeBackFrom(made, targets, logs));
-    for (const id of targets) await this.#removeElsewhere(chatId, "take_back", id);
+    for (const id of targets) await this.removeElsewhere(chatId, "take_back", id);
     await Promise.allSettled(this.#forking);
   }
 
@@ -299,29 +275,19 @@ export class Chats extends ChatLog {
   ): Promise<RemovalReceipt & { readonly erased: boolean }> {
     await this.existing(chatId);
     const removed: Removed[] = [];
-    const onDamage = (count: number) => void removed.push({ place: "damaged_bytes", count });
     const eraseIn = async (id: string) => {
-      let files: readonly string[] = [];
-      const decide = async (transaction: Transaction) => {
-        const erasure = await eraseFrom(transaction, messageId, this);
-        files = erasure.files;
-        return erasure.ids;
-      };
-      // Before the records, which name them: then the same call finds again what a failure leaves.
-      const before = async () => {
-        const count = files.length === 0 ? 0 : await this.files.delete(id, files);
-        if (count > 0) removed.push({ place: attachmentsPlace, count });
-      };
-      return this.eraseRecords(id, decide, { before, onDamageRemoved: onDamage });
+      const erased = await this.eraseRecords(id, (made) => eraseFrom(made, messageId, this));
+      removed.push(...erased.removed);
+      return erased.count;
     };
     const erased = await eraseIn(chatId);
-    removed.push(...(await this.#removeElsewhere(chatId, "erase", messageId)));
+    removed.push(...(await this.removeElsewhere(chatId, "erase", messageId)));
     await Promise.allSettled(this.#forking);
     const copies: string[] = [];
     for (const { chatId: copy, isThere } of await copiesOf(this.logs, chatId, messageId)) {
       try {
         if (isThere) await eraseIn(copy);
-        removed.push(...(await this.#removeElsewhere(copy, "erase", messageId)));
+        removed.push(...(await this.removeElsewhere(copy, "erase", messageId)));
         if (isThere) copies.push(copy);
       } catch (error) {
         this.ports.logger.warn({ error: errorName(error) }, "a copy of a message was not removed");
@@ -435,17 +401,8 @@ export class Chats extends ChatLog {
    *
    * @param options `prefix`: the last word is the beginning of a word, for a query that is being typed.
    */
-  async search(
-    query: string,
-    options: {
-      readonly limit?: number | undefined;
-      readonly chatId?: string | undefined;
-      readonly prefix?: boolean | undefined;
-    } = {},
-  ): Promise<Found<MessageHit>> {
-    const { limit = 50, chatId, prefix } = options;
-    if (chatId !== undefined) checkChatId(chatId);
-    return searchChats(this, query, { chatId, limit, prefix });
+  async search(query: string, options: FindMessagesOptions = {}): Promise<Found<MessageHit>> {
+    return searchChats(this, query, options);
   }
 
   /**
@@ -464,22 +421,9 @@ export class Chats extends ChatLog {
    */
   async forget(chatId: string): Promise<ForgetReceipt> {
     checkChatId(chatId);
-    const receipt = await forgetChat(this.#forgetting(), chatId);
+    const receipt = await forgetChat(this, chatId);
     await Promise.allSettled(this.#forking);
     return { ...receipt, forks: await forksOf(this.logs, chatId) };
-  }
-
-  /**
-   * Lets another memory take part when something of a chat goes: it removes what it holds, and says how
-   * much that was.
-   */
-  onForget(remove: RemoveElsewhere): void {
-    this.#onForget.push(remove);
-  }
-
-  /** Calls back once a chat is forgotten: nothing of it is left in its log. No mark: there was none. */
-  onForgotten(listener: (chatId: string, mark: Mark | undefined) => void): void {
-    this.#onForgotten.push(listener);
   }
 
   /** When this chat was last forgotten, ISO 8601. What is older must not come back by an import. */
@@ -491,24 +435,7 @@ export class Chats extends ChatLog {
 
   /** Finishes what a dead process began: see `finishForgetting`. */
   recover(recreated: readonly string[] = []): Promise<void> {
-    return finishForgetting(this.#forgetting(), recreated);
-  }
-
-  #forgetting(): Forgetting {
-    return {
-      log: this,
-      removeElsewhere: (chatId) => this.#removeElsewhere(chatId, "forget"),
-      onForgotten: (chatId, mark) => {
-        for (const listener of this.#onForgotten) listener(chatId, mark);
-      },
-    };
-  }
-
-  async #removeElsewhere(chatId: string, loss: Loss, id?: string): Promise<Removed[]> {
-    const removed = await Promise.all(
-      this.#onForget.map(async (remove) => remove(chatId, loss, id)),
-    );
-    return removed.flat();
+    return finishForgetting(this, recreated);
   }
 }
 

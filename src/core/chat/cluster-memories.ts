@@ -3,8 +3,8 @@ import type { Extensions } from "../extensions.ts";
 import type { JsonObject } from "../json.ts";
 import { is, word } from "../shape.ts";
 import type { Chats } from "./chats.ts";
-import { losses } from "./forget.ts";
 import type { ProviderSessions } from "./provider-sessions.ts";
+import { losses } from "./tombstones.ts";
 import type { WorkingMemories } from "./working-memories.ts";
 
 const lossShape = word(losses);

@@ -31,18 +31,6 @@ export function hiddenBy(record: StoredRecord): string | undefined {
 }
 
 /**
- * What a record says of an answer: that another one took its place, or that a person chose it again. Of
- * several about one answer the last counts.
- */
-export function replacementIn(
-  record: StoredRecord,
-): { readonly target: string; readonly isReplaced: boolean } | undefined {
-  const { target } = record;
-  if (!isControl(record, "replacement") || typeof target !== "string") return undefined;
-  return { target, isReplaced: record["restored"] !== true };
-}
-
-/**
  * The id of the record of this kind about something: the same every time, so that one is enough.
  *
  * @param n another one than the first, where the ids before it are taken.

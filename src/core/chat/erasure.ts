@@ -4,21 +4,13 @@ import { partIds } from "../storage/kept-value.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import { attachedOnlyIn } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
-import { type ChatLog, notFound } from "./chat-log.ts";
+import { type ChatLog, type Erasure, notFound } from "./chat-log.ts";
 import { markKinds } from "./control-ids.ts";
 import { Marks } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import { withoutSessionIds } from "./period.ts";
-import type { HeadChange, Transaction } from "./transaction.ts";
+import type { Transaction } from "./transaction.ts";
 import { endWaits, pendingId, waitingInput } from "./waiting.ts";
-
-/** What is to be erased. */
-interface Erasure {
-  /** Of the records. */
-  readonly ids: readonly string[];
-  /** The hashes of the files that only they refer to. */
-  readonly files: readonly string[];
-}
 
 /**
  * Takes what is to be erased out of a chat's head: a message, or one that waits for its turn.
@@ -155,7 +147,7 @@ function forgetByProviders(transaction: Transaction, messageId: string): void {
 }
 
 /** Each of these counts messages from the start of the file: those past this one move down. */
-function withoutOne(head: ChatHead, before: number): HeadChange {
+function withoutOne(head: ChatHead, before: number): Partial<ChatHead> {
   const less = (count: number) => (before < count ? count - 1 : count);
   const { message_count, last_consolidated, cleared_count: cleared } = head;
   return {

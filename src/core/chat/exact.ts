@@ -34,6 +34,7 @@ export async function keepExact(
   readonly attachments: readonly (Attachment & JsonObject)[] | undefined;
 }> {
   const { value, files } = withoutFiles(given);
+  const attachments = files.map(({ attachment }) => ({ ...attachment }));
   // With files there is a part, so that a chat that was forgotten since is noticed.
   const { fields, parts } =
     files.length === 0
@@ -55,15 +56,12 @@ export async function keepExact(
       const isFirst = some[0] === parts[0];
       if (isFirst) for (const { bytes } of files) await log.files.put(chatId, bytes);
       // The first part names the files: until the message is there, erasing another one leaves them.
-      const named = isFirst
-        ? { attachments: files.map(({ attachment }) => ({ ...attachment })) }
-        : {};
+      const named = isFirst ? { attachments } : {};
       for (const [index, part] of some.entries()) {
         if (!stored.has(part.id)) transaction.part(index === 0 ? { ...part, ...named } : part);
       }
     });
   }
-  const attachments = files.map(({ attachment }) => ({ ...attachment }));
   return { exact: fields, attachments: files.length === 0 ? undefined : attachments };
 }
 

@@ -4,11 +4,8 @@ import { errorName } from "../errors.ts";
 import { type LogStore, rows } from "../storage/log-store.ts";
 import { type ChatLog, checkChatId } from "./chat-log.ts";
 import { isMessage } from "./message.ts";
-import { hashOf, type Mark, noMark } from "./tombstones.ts";
+import { attachmentsPlace, hashOf, noMark, type Removed } from "./tombstones.ts";
 import type { ChatState } from "./transaction.ts";
-
-/** What receipts call the files of messages. */
-export const attachmentsPlace = "attachments";
 
 /** What forgetting a chat removed, and from where. */
 export interface ForgetReceipt {
@@ -20,25 +17,6 @@ export interface ForgetReceipt {
   /** Chats that hold messages copied from this one: its forks, and theirs. They stay until they are forgotten too. */
   readonly forks: readonly string[];
 }
-
-/**
- * What is done to a chat. A clear and what the application takes back leave its bytes; forgetting leaves
- * nothing.
- */
-export const losses = ["clear", "take_back", "erase", "forget"] as const;
-export type Loss = (typeof losses)[number];
-
-/** A row of a receipt: how much was removed and from where; or a place that still holds something. */
-export type Removed =
-  | { readonly place: string; readonly count: number }
-  | { readonly unreachable: string };
-
-/** Removes what another memory holds of a chat, or of one message of it. Resolves once it is gone. */
-export type RemoveElsewhere = (
-  chatId: string,
-  loss: Loss,
-  messageId?: string,
-) => readonly Removed[] | Promise<readonly Removed[]>;
 
 /** What erasing a message reached. */
 export interface RemovalReceipt {
@@ -63,24 +41,15 @@ export function summed(rows: readonly Removed[]): Pick<ForgetReceipt, "removed" 
   return { removed, unreachable: [...unreachable] };
 }
 
-/** What forgetting works with. */
-export interface Forgetting {
-  readonly log: ChatLog;
-  /** Removes what other memories hold of a chat. */
-  readonly removeElsewhere: (chatId: string) => Promise<readonly Removed[]>;
-  readonly onForgotten: (chatId: string, mark: Mark | undefined) => void;
-}
-
 type Forgotten = Omit<ForgetReceipt, "forks">;
 
-export function forgetChat(ports: Forgetting, chatId: string): Promise<Forgotten> {
+export function forgetChat(log: ChatLog, chatId: string): Promise<Forgotten> {
   checkChatId(chatId);
-  return ports.log.alone(chatId, () => forget(ports, chatId));
+  return log.alone(chatId, () => forget(log, chatId));
 }
 
 /** The mark comes first, then what others hold, the files, and last the log, by which a start finds the rest. */
-async function forget(ports: Forgetting, chatId: string): Promise<Forgotten> {
-  const { log, onForgotten } = ports;
+async function forget(log: ChatLog, chatId: string): Promise<Forgotten> {
   const state = await log.state(chatId);
   const { logs, tombstones } = log;
   const { clock, newId } = log.ports;
@@ -94,7 +63,7 @@ async function forget(ports: Forgetting, chatId: string): Promise<Forgotten> {
   log.unheard.add(chatId);
   const rows: Removed[] = [];
   const removing = async () => {
-    rows.push(...(await ports.removeElsewhere(chatId)));
+    rows.push(...(await log.removeElsewhere(chatId, "forget")));
     return remove(log, chatId);
   };
   const { existed, files } = await removing().finally(() => log.unheard.delete(chatId));
@@ -105,7 +74,7 @@ async function forget(ports: Forgetting, chatId: string): Promise<Forgotten> {
   mark ??= (await tombstones.after(0)).begun.get(hashOf(chatId)); // of a call that failed at its end
   // Also if files are left: with its mark open, a new chat of this id would be forgotten at the next start.
   if (mark !== undefined) await tombstones.finish(mark);
-  onForgotten(chatId, mark);
+  log.forgotten(chatId, mark);
   const count = existed ? (state.head?.message_count ?? 1) : 0;
   const isUnmarked = said !== undefined && mark === undefined;
   const { removed, unreachable } = summed(isUnmarked ? [...rows, noMark] : rows);
@@ -130,11 +99,7 @@ async function forget(ports: Forgetting, chatId: string): Promise<Forgotten> {
  *
  * @param recreated chats that this start made again from a journal, which may be older than their marks.
  */
-export async function finishForgetting(
-  ports: Forgetting,
-  recreated: readonly string[],
-): Promise<void> {
-  const { log } = ports;
+export async function finishForgetting(log: ChatLog, recreated: readonly string[]): Promise<void> {
   const { logs, tombstones } = log;
   const forgotten = await tombstones.after(0);
   for (const chatId of recreated) {
@@ -153,7 +118,7 @@ export async function finishForgetting(
     const work = async () => {
       if (!(await isLeftOver(log, key, wasBegun))) return true;
       // There was no request to forget one that is only unfinished: it may be created again.
-      await (wasBegun ? forget(ports, key) : remove(log, key));
+      await (wasBegun ? forget(log, key) : remove(log, key));
       return true;
     };
     // Another process is working on it, or died and has its lease for a while: this does not wait.

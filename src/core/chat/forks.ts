@@ -16,18 +16,14 @@ export interface LinkedChat {
   readonly seq?: number | undefined;
 }
 
-interface ChatLinks {
-  /** What this chat was made from; absent also where that was forgotten. */
-  readonly origin: LinkedChat | undefined;
-  /** What was made from this chat and is there, oldest first. */
-  readonly branches: readonly LinkedChat[];
-}
-
 /** Most branches that are named: those that a person used last. */
 const maxBranches = 100;
 
-/** Finds the chat that this one was made from, and those that were made from it. */
-export async function linksOf(log: ChatLog, chatId: string, head: ChatHead): Promise<ChatLinks> {
+/**
+ * Finds the chat that this one was made from, unless it was forgotten, and those that were made from it and are
+ * there, oldest first.
+ */
+export async function linksOf(log: ChatLog, chatId: string, head: ChatHead) {
   const { logs } = log;
   const branches: LinkedChat[] = [];
   for await (const row of rows(logs, { label: forkLabel(chatId) })) {

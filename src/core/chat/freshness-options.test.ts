@@ -3,7 +3,10 @@ import { test } from "node:test";
 import { freshnessDefaults, resolveFreshness } from "./freshness.ts";
 
 test("without options no rule ends a period", () => {
-  assert.deepEqual(resolveFreshness({}), { ...freshnessDefaults, timeZone: "UTC" });
+  assert.deepEqual(
+    resolveFreshness({}, () => ""),
+    { ...freshnessDefaults, timeZone: "UTC" },
+  );
 });
 
 test("every option is taken over", () => {
@@ -29,6 +32,6 @@ const zones: readonly [configured: string, host: string, used: string][] = [
 ];
 for (const [timeZone, host, used] of zones) {
   test(`zone "${timeZone}" configured on a host in "${host}" is ${used}`, () => {
-    assert.equal(resolveFreshness({ timeZone }, host).timeZone, used);
+    assert.equal(resolveFreshness({ timeZone }, () => host).timeZone, used);
   });
 }

@@ -82,14 +82,26 @@ export const freshnessChecks = {
 /**
  * Checks the options and fills in the defaults.
  *
- * @param hostZone the host's own zone, for an empty `timeZone`; one that is not known counts as UTC.
+ * @param hostZone finds the host's own zone, for an empty `timeZone`; one that is not known counts as UTC.
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: no object, a bad value or a setting that there
  *   is not; the message names the setting.
  */
-export function resolveFreshness(given: FreshnessOptions = {}, hostZone = ""): FreshnessRules {
+export function resolveFreshness(
+  given: FreshnessOptions = {},
+  hostZone = () => new Intl.DateTimeFormat().resolvedOptions().timeZone,
+): FreshnessRules {
   const rules = resolveOptions("freshness", given, freshnessDefaults, freshnessChecks);
-  const ownZone = isKnownZone(hostZone) ? hostZone : "UTC";
-  return { ...rules, timeZone: rules.timeZone || ownZone };
+  if (rules.timeZone !== "") return rules;
+  let zone: string | undefined;
+  return {
+    ...rules,
+    // When it is first asked for: that takes 16 ms, and without a daily reset nothing here needs it.
+    get timeZone() {
+      const own = zone ?? hostZone();
+      zone = isKnownZone(own) ? own : "UTC";
+      return zone;
+    },
+  };
 }
 
 /** A stamp may be this far ahead of the clock and still count as now. */
@@ -106,8 +118,6 @@ export type Reason =
   | "daily_reset";
 
 export interface Verdict {
-  /** The provider can resume where it left off. Also false when nothing ended but there is no id to resume with. */
-  readonly fresh: boolean;
   readonly reason: Reason;
   /** What is over: nothing, the period, or the provider's bucket alone. */
   readonly ends: "nothing" | "period" | "provider";
@@ -142,7 +152,7 @@ export function judge(judged: Judged): Verdict {
   const { provider, now, rules, timeZone, isQueued = false } = judged;
   const { state, clock } = withUsableStamps(judged.state, now);
   const verdict = (reason: Reason, ends: Verdict["ends"] = "nothing"): Verdict => {
-    return { fresh: reason === "still_valid", reason, ends, clock, state };
+    return { reason, ends, clock, state };
   };
   if (state === undefined) return verdict("no_session");
   const humanMs = instantOf(state.human_at);

@@ -5,19 +5,13 @@ import { Marks } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { ModelTarget } from "./model-row.ts";
 
-/** A message in scope. Only those that are `sent` reach a model; the others name turns. */
-export interface ScopedMessage {
-  readonly message: StoredMessage;
-  readonly sent: boolean;
-}
-
 /**
  * Reads a log backwards and keeps what is in scope (rules 1 and 2). Backwards, because a clear, a
  * replacement, a removal or a compaction lies after what it hides: what is read first decides on
  * what follows, so the newest part of a log means the same whether or not the older part is read.
  */
 export class ScopeReader {
-  readonly #newestFirst: ScopedMessage[] = [];
+  readonly #newestFirst: StoredMessage[] = [];
   readonly #compactions: Compaction[] = [];
   readonly #marks = new Marks();
   /** By the id of a record: the newest mark about it. */
@@ -55,8 +49,8 @@ export class ScopeReader {
     return "inside";
   }
 
-  /** Oldest first. */
-  messages(): readonly ScopedMessage[] {
+  /** Oldest first. Those that are hidden reach no model: they name turns. */
+  messages(): readonly StoredMessage[] {
     return this.#newestFirst.toReversed();
   }
 
@@ -81,8 +75,8 @@ export class ScopeReader {
     const isUnsaid = isAnswer && message.turn === this.#unansweredId;
     const shown = this.#marks.shown(message);
     const sent = shown !== undefined && !isUnsaid && !shown.hidden && message.role !== "system";
-    if (!sent && message.role !== "user") return;
-    this.#newestFirst.push({ message, sent });
+    if (sent) this.#newestFirst.push(message);
+    else if (message.role === "user") this.#newestFirst.push({ ...message, hidden: true });
   }
 
   #judge({ upToSeq, afterSeq, asOfSeq }: Compaction): "usable" | "void" | "open" {

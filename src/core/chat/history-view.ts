@@ -1,5 +1,5 @@
 import { aFunction, anObject, checkArgument } from "../options.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
+import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { attachmentsOf } from "./attachments.ts";
 import { type Compaction, summaryText } from "./compaction.ts";
 import { fit, largeText } from "./history-fit.ts";
@@ -44,19 +44,6 @@ export function historyView(records: Iterable<StoredRecord>, options: HistoryOpt
 /** A history is read so many records at a time. */
 export const pageRecords = 200;
 
-/** Where a history is read from: pages from the end of a log. */
-export interface HistorySource {
-  /** As `LogStore.page`. */
-  page(
-    key: string,
-    options: {
-      readonly before?: number | undefined;
-      readonly limit: number;
-      readonly isShared?: boolean;
-    },
-  ): Promise<readonly StoredRecord[]>;
-}
-
 /**
  * Reads a chat's log from its end, page by page, until its view is the view of the whole log: to the start of the
  * scope, until a summary covers the rest, or until the oldest turns that were read do not fit any more.
@@ -68,7 +55,7 @@ export interface HistorySource {
  * @throws ThroughlineError `THROUGHLINE_INVALID`, and what the store rejects with.
  */
 export async function readHistory(
-  log: HistorySource,
+  log: Pick<LogStore, "page">,
   key: string,
   options: HistoryOptions,
   newest?: readonly StoredRecord[],
@@ -78,7 +65,6 @@ export async function readHistory(
   const room = roomOf(options);
   const large = largeText(room.budget);
   let tokens = 0;
-  let enough: readonly Turn[] | undefined;
   for (let before: number | undefined; before !== 1; ) {
     const known = before === undefined ? newest : undefined;
     const page = known ?? (await log.page(key, { before, limit: pageRecords, isShared: true }));
@@ -89,19 +75,17 @@ export async function readHistory(
     if (compaction === "open") continue;
     if (compaction !== undefined) {
       // With the turn in which the summary ends, all that it does not cover was read.
-      const isCovered = ({ role, seq }: StoredRecord) =>
-        role === "user" && seq <= compaction.upToSeq;
-      if (scope.messages().some(({ message, sent }) => sent && isCovered(message))) break;
+      const isCovered = ({ role, seq, hidden }: StoredMessage) =>
+        role === "user" && seq <= compaction.upToSeq && !hidden;
+      if (scope.messages().some(isCovered)) break;
     } else if (tokens * room.ratio > room.budget) {
       // The first turn may have been read in part.
       const turns = turnsOf(scope.messages(), options).slice(1);
-      if (fit(turns, undefined, { ...room, viewFromSeq: 0 }).fromSeq <= (turns[0]?.seq ?? 0))
-        continue;
-      enough = turns;
-      break;
+      const { fromSeq } = fit(turns, undefined, { ...room, viewFromSeq: 0 });
+      if (fromSeq > (turns[0]?.seq ?? 0)) return viewOf(scope, options, turns);
     }
   }
-  return viewOf(scope, options, enough);
+  return viewOf(scope, options);
 }
 
 /** Estimates a stored message before it is known what of it the model gets. */

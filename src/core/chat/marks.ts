@@ -1,7 +1,7 @@
 // What is shown of a chat: one answer, for pages, models, search, exports, forks and turns.
 import { isErased } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
-import { controlId, hidingKinds, type MarkKind, replacementIn } from "./control-ids.ts";
+import { controlId, hidingKinds, type MarkKind } from "./control-ids.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import type { Records } from "./render-rows.ts";
 import { retryAnswerId } from "./turn-ids.ts";
@@ -109,7 +109,8 @@ export class Marks {
     const { kind, target } = record as { readonly kind?: MarkKind; readonly target?: unknown };
     if (!isControl(record) || kind === undefined || typeof target !== "string") return undefined;
     const ofKind = this.#of.get(kind) ?? new Map<string, boolean>();
-    const isMarked = replacementIn(record)?.isReplaced ?? true;
+    // One that a person chose again is shown.
+    const isMarked = kind !== "replacement" || record["restored"] !== true;
     this.#of.set(kind, isOlder && ofKind.has(target) ? ofKind : ofKind.set(target, isMarked));
     return hidingKinds.some((each) => each === kind) ? target : undefined;
   }

@@ -1,5 +1,6 @@
 import { isErased } from "../storage/batch.ts";
-import { type LogStore, logLimits, type StoredRecord } from "../storage/log-store.ts";
+import { checkCount } from "../storage/key.ts";
+import { logLimits, type StoredRecord } from "../storage/log-store.ts";
 import type { ChatLog } from "./chat-log.ts";
 import { isControlId } from "./control-ids.ts";
 import { Marks } from "./marks.ts";
@@ -12,19 +13,26 @@ export interface MessagePage {
   readonly before?: number;
 }
 
+export interface PageWanted {
+  /** @default 50 */
+  readonly limit?: number | undefined;
+  /** Those before this number. @default the newest */
+  readonly before?: number | undefined;
+}
+
 /**
- * The newest messages before a number and after `from`: as many as `limit` says, or as the bytes of a
- * page hold, and one at least.
+ * The newest messages before a number that no clear hid: as many as `limit` says, or as the bytes of a page
+ * hold, and one at least.
  */
 export async function messagePage(
-  logs: Pick<LogStore, "page" | "findAll">,
+  log: Pick<ChatLog, "logs" | "existing">,
   chatId: string,
-  {
-    limit,
-    before,
-    from,
-  }: { readonly limit: number; readonly before: number; readonly from: number },
+  { limit = 50, before = Number.MAX_SAFE_INTEGER }: PageWanted,
 ): Promise<MessagePage> {
+  checkCount(limit, "limit", 1, 1_000);
+  checkCount(before, "before", 0, Number.MAX_SAFE_INTEGER);
+  const { clear_seq: from = 0 } = (await log.existing(chatId)).head;
+  const { logs } = log;
   /** Newest first. */
   const found: StoredMessage[] = [];
   let bytes = 0;

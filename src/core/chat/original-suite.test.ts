@@ -36,7 +36,7 @@ function resolve(
   let state = syncTarget(verdict.state ?? before, { provider, model });
   if (verdict.ends === "period") state = rollOver(state, next);
   if (verdict.ends === "provider") state = resetProvider(state, provider);
-  assert.equal(verdict.fresh, !isNew(state, provider));
+  assert.equal(verdict.reason === "still_valid", !isNew(state, provider));
   return { state, isNew: isNew(state, provider) };
 }
 

@@ -83,8 +83,8 @@ export class ProviderSessions {
   readonly #log: ChatLog;
   readonly #options: ProviderSessionOptions;
   readonly #onEnd: ((chatId: string, ended: EndedPart) => void)[] = [];
-  /** How many turns of this process run in a chat. */
-  readonly #turns = new Map<string, number>();
+  /** The chats in which a turn of this process runs. */
+  readonly running = new Set<string>();
 
   constructor(log: ChatLog, options: ProviderSessionOptions) {
     this.#log = log;
@@ -101,7 +101,7 @@ export class ProviderSessions {
   async resolve(chatId: string, target: Target = {}): Promise<Resolution> {
     checkArgument(target, "target", anObject);
     const resolution = await this.#log.change(chatId, (transaction) => {
-      return this.resolveIn(transaction, target, { isQueued: this.#turns.has(chatId) });
+      return this.resolveIn(transaction, target, { isQueued: this.running.has(chatId) });
     });
     this.announceEnd(chatId, resolution);
     return resolution;
@@ -193,7 +193,8 @@ export class ProviderSessions {
     const { model, isNext = model !== undefined } = how;
     const period = await this.#log.change(chatId, (transaction) => {
       const known = transaction.head.session;
-      const isThere = known?.provider === provider || hasBucket(known, provider);
+      const isOpen = known !== null && Object.hasOwn(openBuckets(known), provider);
+      const isThere = isOpen || known?.provider === provider;
       if (!isNext && !isThere) {
         throw notFound(chatId, transaction.isNewChat ? "chat" : "provider session");
       }
@@ -266,16 +267,6 @@ export class ProviderSessions {
   humanActedIn(transaction: Transaction): void {
     const { session: period } = transaction.head;
     if (period !== null) transaction.set({ session: humanActed(period, transaction.now) });
-  }
-
-  /** A turn begins to run in the chat. @returns what says that it has ended. */
-  turnRuns(chatId: string): () => void {
-    this.#turns.set(chatId, (this.#turns.get(chatId) ?? 0) + 1);
-    return () => {
-      const others = (this.#turns.get(chatId) ?? 0) - 1;
-      if (others > 0) this.#turns.set(chatId, others);
-      else this.#turns.delete(chatId);
-    };
   }
 
   /**
@@ -390,10 +381,6 @@ function wasCounted(record: StoredRecord, delta: UsageDelta): boolean {
   throw new ThroughlineError("this id was used for something else", {
     code: "THROUGHLINE_ID_CONFLICT",
   });
-}
-
-function hasBucket(state: Period | null, provider: string): boolean {
-  return state !== null && Object.hasOwn(openBuckets(state), provider);
 }
 
 /** At most so many records before the end of a chat are looked at. */

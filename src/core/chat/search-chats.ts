@@ -4,7 +4,7 @@ import { checkCount } from "../storage/key.ts";
 import { type LogRow, rows, type SearchHit, type SearchOptions } from "../storage/log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../storage/search-words.ts";
 import { type ChatRow, chatRow, readHead } from "./chat-head.ts";
-import type { ChatLog } from "./chat-log.ts";
+import { type ChatLog, checkChatId } from "./chat-log.ts";
 import { Marks } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 
@@ -32,12 +32,9 @@ export interface FindChatsOptions {
   readonly damaged?: boolean | undefined;
 }
 
-interface SearchWanted {
-  readonly limit: number;
+export interface FindMessagesOptions extends Pick<FindChatsOptions, "limit" | "prefix"> {
   /** Only in this chat. */
   readonly chatId?: string | undefined;
-  /** The last word is the beginning of a word. */
-  readonly prefix?: boolean | undefined;
 }
 
 /** A search looks at this many hits, the newest ones. A storage answers no more at once. */
@@ -56,8 +53,9 @@ const rowsAtOnce = 100;
 export async function searchChats(
   log: ChatLog,
   query: string,
-  { limit, chatId, prefix }: SearchWanted,
+  { limit = 50, chatId, prefix }: FindMessagesOptions,
 ): Promise<Found<MessageHit>> {
+  if (chatId !== undefined) checkChatId(chatId);
   checkCount(limit, "limit", 1, mostHits);
   const all = (hits: ShownHits) => [...hits.values()].flat();
   const where = { limit, key: chatId, prefix };

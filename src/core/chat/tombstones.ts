@@ -3,6 +3,28 @@ import { sha256 } from "../sha256.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import { instantOf, latestInstant } from "./stamp.ts";
 
+/** What receipts call the files of messages. */
+export const attachmentsPlace = "attachments";
+
+/**
+ * What is done to a chat. A clear and what the application takes back leave its bytes; forgetting leaves
+ * nothing.
+ */
+export const losses = ["clear", "take_back", "erase", "forget"] as const;
+export type Loss = (typeof losses)[number];
+
+/** A row of a receipt: how much was removed and from where; or a place that still holds something. */
+export type Removed =
+  | { readonly place: string; readonly count: number }
+  | { readonly unreachable: string };
+
+/** Removes what another memory holds of a chat, or of one message of it. Resolves once it is gone. */
+export type RemoveElsewhere = (
+  chatId: string,
+  loss: Loss,
+  messageId?: string,
+) => readonly Removed[] | Promise<readonly Removed[]>;
+
 /** The mark of one forgetting that has begun. */
 export interface Mark {
   readonly id: string;

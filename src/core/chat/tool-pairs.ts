@@ -3,16 +3,13 @@ import type { StoredMessage } from "./message.ts";
 import { callOfResult } from "./turn-ids.ts";
 
 /** A call as it was read: whatever a log holds under `tool_calls` becomes this or is left out. */
-interface ReadCall {
-  readonly id?: string;
+export interface PairedCall {
+  readonly id: string | undefined;
   readonly name: string;
   /** JSON text of an object, always. */
   readonly arguments: string;
-}
-
-export interface PairedCall extends ReadCall {
   /** `undefined`: the call was never answered. */
-  readonly result: StoredMessage | undefined;
+  result: StoredMessage | undefined;
 }
 
 /**
@@ -26,58 +23,45 @@ export interface PairedCall extends ReadCall {
 export function pairToolCalls(
   messages: Iterable<StoredMessage>,
 ): ReadonlyMap<StoredMessage, readonly PairedCall[]> {
-  const slots = new Map<StoredMessage, Slot[]>();
+  const pairs = new Map<StoredMessage, readonly PairedCall[]>();
   // By call id, last one first: the newest message that used the id, for some providers count from
   // 0 in each turn.
-  const open = new Map<string, Slot[]>();
-  const ofTurns = new Map<string, Slot>();
+  const open = new Map<string, PairedCall[]>();
+  const ofTurns = new Map<string, PairedCall>();
   for (const message of messages) {
     if (message.role === "assistant") {
       if (message.tool_calls === undefined) continue;
-      const own = readCalls(message).map((call): Slot => ({ call, result: undefined }));
-      if (own.length > 0) slots.set(message, own);
+      const own = readCalls(message);
+      if (own.length > 0) pairs.set(message, own);
       if (own[0] !== undefined) ofTurns.set(message.id, own[0]);
-      for (const { call } of own) if (call.id !== undefined) open.set(call.id, []);
-      for (const slot of own.toReversed()) {
-        if (slot.call.id !== undefined) open.get(slot.call.id)?.push(slot);
+      for (const { id } of own) if (id !== undefined) open.set(id, []);
+      for (const call of own.toReversed()) {
+        if (call.id !== undefined) open.get(call.id)?.push(call);
       }
     } else if (message.role === "tool" && typeof message.tool_call_id === "string") {
       const named = ofTurns.get(callOfResult(message) ?? "");
-      const slot = named ?? open.get(message.tool_call_id)?.pop();
-      if (slot !== undefined) slot.result ??= message;
+      const call = named ?? open.get(message.tool_call_id)?.pop();
+      if (call !== undefined) call.result ??= message;
     }
-  }
-  const pairs = new Map<StoredMessage, readonly PairedCall[]>();
-  for (const [message, calls] of slots) {
-    pairs.set(
-      message,
-      calls.map(({ call, result }) => ({ ...call, result })),
-    );
   }
   return pairs;
 }
 
-interface Slot {
-  readonly call: ReadCall;
-  result: StoredMessage | undefined;
-}
-
 /** Imported logs and other hands may have written anything there: nothing in it may throw. */
-function readCalls(message: StoredMessage): readonly ReadCall[] {
+function readCalls(message: StoredMessage): readonly PairedCall[] {
   const stored: unknown = message.tool_calls;
   if (!Array.isArray(stored)) return [];
   return stored.map(readCall).filter((call) => call !== undefined);
 }
 
-function readCall(item: unknown): ReadCall | undefined {
+function readCall(item: unknown): PairedCall | undefined {
   if (!isJsonObject(item)) return undefined;
   const fn = item["function"];
   if (!isJsonObject(fn)) return undefined;
   const name = fn["name"];
   if (typeof name !== "string" || name === "") return undefined;
-  const id = item["id"];
-  const read = { name, arguments: objectText(fn["arguments"]) };
-  return typeof id === "string" ? { id, ...read } : read;
+  const id = typeof item["id"] === "string" ? item["id"] : undefined;
+  return { id, name, arguments: objectText(fn["arguments"]), result: undefined };
 }
 
 /**

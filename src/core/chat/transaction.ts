@@ -20,9 +20,6 @@ export interface ChatState {
 /** How far from the clock the time of a message may be that is said now, in milliseconds. */
 const nowMs = 60_000;
 
-/** A change of a head: fields set to `undefined` are removed. */
-export type HeadChange = { readonly [K in keyof ChatHead]?: ChatHead[K] | undefined };
-
 /**
  * One append in the making: records, and the head that comes with them. Everything that changes a
  * chat is a function over a transaction, so that any number of changes is one atomic append.
@@ -64,7 +61,8 @@ export class Transaction {
     return this.#state.seq + this.records.length;
   }
 
-  set(change: HeadChange): void {
+  /** Changes the head: fields set to `undefined` are removed. */
+  set(change: Partial<ChatHead>): void {
     const head: Record<string, unknown> = { ...this.head, ...change };
     // It may be the caller's own object.
     if (change.metadata !== undefined) head["metadata"] = frozenCopy(change.metadata);

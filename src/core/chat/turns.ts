@@ -1,5 +1,5 @@
 import { markedText } from "./compaction.ts";
-import type { ScopedMessage } from "./history-scope.ts";
+import type { StoredMessage } from "./message.ts";
 import { type ModelRow, type ModelTarget, modelRow, rowOf } from "./model-row.ts";
 import { pairToolCalls } from "./tool-pairs.ts";
 
@@ -24,18 +24,18 @@ interface OpenTurn extends Turn {
  * @param summarySeq a summary stands for everything up to here.
  */
 export function turnsOf(
-  messages: readonly ScopedMessage[],
+  messages: readonly StoredMessage[],
   target: ModelTarget,
   summarySeq = 0,
 ): readonly Turn[] {
-  const pairs = pairToolCalls(messages.filter(({ sent }) => sent).map(({ message }) => message));
+  const pairs = pairToolCalls(messages);
   const turns: OpenTurn[] = [];
   const named = new Map<string, OpenTurn>();
   const saidFirst: ModelRow[] = [];
   let isFirst = true;
-  for (const { message, sent } of messages) {
+  for (const message of messages) {
     if (message.role === "tool") continue;
-    const row = sent ? modelRow(message, pairs.get(message) ?? [], target) : undefined;
+    const row = message.hidden ? undefined : modelRow(message, pairs.get(message) ?? [], target);
     if (message.role === "user") {
       isFirst = false;
       if (row !== undefined) {

@@ -1,10 +1,13 @@
 import {
   APICallError,
+  dynamicTool,
   InvalidResponseDataError,
   isStepCount,
+  jsonSchema,
   type LanguageModel,
   NoOutputGeneratedError,
   streamText,
+  type ToolSet,
   wrapLanguageModel,
 } from "ai";
 import { periodLimits } from "../chat/period.ts";
@@ -18,24 +21,25 @@ import {
   resolveOptions,
 } from "../options.ts";
 import { isLongerThan } from "../storage/key.ts";
-import { silentSpan } from "../telemetry.ts";
+import { inSpan, type Span, silentSpan } from "../telemetry.ts";
 import { Answer, type AnswerEnd } from "./answer.ts";
 import { type Attempt, toResponderError, unavailable } from "./errors.ts";
 import { ModelCall, type StreamPart } from "./model-call.ts";
-import { type Price, toUsage, unknownUsage } from "./prices.ts";
+import { costUsd, type Price, unknownUsage } from "./prices.ts";
 import { writeProviderData } from "./provider-data.ts";
 import { planSession, sessionIdOf } from "./provider-session.ts";
 import {
+  type OfferedTools,
   type Responder,
   ResponderError,
   type ResponderEvent,
   type ResponderRequest,
+  toolFailed,
 } from "./responder.ts";
 import { withRetries } from "./retries.ts";
 import { type AskOptions, askChecks, askDefaults } from "./settings.ts";
 import { thinkTagsToReasoning } from "./think-tags.ts";
 import { hasThoughts, toAiMessages } from "./to-ai-messages.ts";
-import { toAiTools } from "./to-ai-tools.ts";
 
 /**
  * A model of the AI SDK as an object, as the packages of its providers make it. A bare name would be looked
@@ -240,7 +244,8 @@ class AiSdkModel implements Responder {
   /** What only a whole answer yields: the session to resume, the data to send back, and the end. */
   *#lastEvents(answer: Answer, known: Attempt): Generator<ResponderEvent> {
     const { end } = answer;
-    const usage = end.usage === undefined ? unknownUsage : toUsage(end.usage, this.#options.price);
+    const { usage: used = unknownUsage } = end;
+    const usage = { ...used, costUsd: costUsd(used, this.#options.price) };
     const attempt = { ...known, usage };
     const finish = closedEarly(end) ? "other" : end.error === undefined ? end.finish : "error";
     const partial = finish === "error" || finish === "other" || finish === undefined;
@@ -320,4 +325,23 @@ function closedEarly(end: AnswerEnd): boolean {
   if (NoOutputGeneratedError.isInstance(end.error)) return true;
   if (InvalidResponseDataError.isInstance(end.error)) return end.error.data === undefined;
   return end.error === undefined && (end.finish === undefined || end.finish === "other");
+}
+
+/** Tools in the AI SDK's form. What is wrong with the arguments is for the tool itself to say. */
+function toAiTools({ tools }: OfferedTools, span: Span): ToolSet {
+  const made = tools.map(({ name, description, parameters, run }) => {
+    const execute = async (input: unknown, { toolCallId: id }: { readonly toolCallId: string }) => {
+      const written = JSON.stringify(input) ?? "";
+      try {
+        return await inSpan(span, { type: "tool", tool: name, callId: id }, () =>
+          run(input, { id, type: "function", function: { name, arguments: written } }),
+        );
+      } catch (cause) {
+        // The message goes to the model and into the log.
+        throw new Error(toolFailed, { cause });
+      }
+    };
+    return [name, dynamicTool({ description, inputSchema: jsonSchema(parameters), execute })];
+  });
+  return Object.fromEntries(made);
 }

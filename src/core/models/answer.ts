@@ -1,8 +1,8 @@
 import type { ProviderMetadata, TextStreamPart, ToolSet } from "ai";
 import type { JsonObject } from "../json.ts";
-import { type ReportedUsage, togetherUsed } from "./prices.ts";
+import { sumUsage, toUsage } from "./prices.ts";
 import { type Thought, writeProviderData } from "./provider-data.ts";
-import type { FinishReason, ResponderEvent } from "./responder.ts";
+import type { FinishReason, ResponderEvent, Usage } from "./responder.ts";
 
 type AnswerPart = TextStreamPart<ToolSet>;
 
@@ -10,7 +10,8 @@ type AnswerPart = TextStreamPart<ToolSet>;
 export interface AnswerEnd {
   /** `undefined`: the stream stopped without an end. */
   readonly finish?: FinishReason | undefined;
-  readonly usage?: ReportedUsage;
+  /** Without what it cost. */
+  readonly usage?: Usage;
   readonly model?: string;
   readonly metadata?: ProviderMetadata | undefined;
   /** The first error part, if there was one. A piece of the answer is lost, also before a good end. */
@@ -126,7 +127,8 @@ export class Answer {
       this.#isThoughtTold = false;
     } else if (part.type === "finish-step") {
       const { response, providerMetadata: metadata } = part;
-      const usage = togetherUsed(this.#end.usage, part.usage);
+      const used = toUsage(part.usage);
+      const usage = this.#end.usage ? sumUsage(this.#end.usage, used) : used;
       this.#end = { ...this.#end, usage, model: response.modelId, metadata };
     } else if (part.type === "finish") {
       this.#end = { ...this.#end, finish: finishReason(part.finishReason) };

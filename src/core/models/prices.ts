@@ -59,34 +59,24 @@ export interface ReportedUsage {
 
 /** The counts of an attempt, as the provider reported them, with their cost. */
 export function toUsage(reported: ReportedUsage, price?: Price): Usage {
-  const inputTokens = count(reported.inputTokens);
-  const outputTokens = count(reported.outputTokens);
-  const cached = count(reported.inputTokenDetails.cacheReadTokens);
-  return {
-    inputTokens,
-    outputTokens,
-    cachedInputTokens: cached,
-    costUsd:
-      price === undefined || inputTokens === undefined || outputTokens === undefined
-        ? undefined
-        : costUsd(price, inputTokens, cached ?? 0, outputTokens),
+  const usage = {
+    inputTokens: count(reported.inputTokens),
+    outputTokens: count(reported.outputTokens),
+    cachedInputTokens: count(reported.inputTokenDetails.cacheReadTokens),
   };
+  return { ...usage, costUsd: costUsd(usage, price) };
 }
 
-/** A model that calls a tool is asked once more: what all its requests used. */
-export function togetherUsed(
-  before: ReportedUsage | undefined,
-  step: ReportedUsage,
-): ReportedUsage {
-  if (before === undefined) return step;
-  const sum = (a: number | undefined, b: number | undefined) =>
-    a === undefined || b === undefined ? undefined : a + b;
-  const [its, old] = [step.inputTokenDetails, before.inputTokenDetails];
+/** What several requests used together. */
+export function sumUsage(a: Usage, b: Usage): Usage {
+  const add = (x: number | undefined, y: number | undefined) =>
+    x === undefined || y === undefined ? undefined : x + y;
+  const { cachedInputTokens: cached } = a;
   return {
-    ...step,
-    inputTokens: sum(before.inputTokens, step.inputTokens),
-    outputTokens: sum(before.outputTokens, step.outputTokens),
-    inputTokenDetails: { ...its, cacheReadTokens: sum(old.cacheReadTokens, its.cacheReadTokens) },
+    inputTokens: add(a.inputTokens, b.inputTokens),
+    outputTokens: add(a.outputTokens, b.outputTokens),
+    cachedInputTokens: add(cached ?? 0, b.cachedInputTokens) ?? cached,
+    costUsd: add(a.costUsd, b.costUsd),
   };
 }
 
@@ -98,7 +88,15 @@ function count(tokens: number | undefined): number | undefined {
  * Dollars, a whole number of nano-dollars. Summed as integers, because sums of doubles drift; a
  * price of 1 USD per million tokens is 10^6 pico-dollars per token.
  */
-function costUsd(price: Price, input: number, cached: number, output: number): number {
+export function costUsd(
+  {
+    inputTokens: input,
+    outputTokens: output,
+    cachedInputTokens: cached = 0,
+  }: Omit<Usage, "costUsd">,
+  price: Price | undefined,
+): number | undefined {
+  if (price === undefined || input === undefined || output === undefined) return undefined;
   const cachedPrice = price.cachedInputPerMillionUsd ?? price.inputPerMillionUsd;
   const pico =
     pricePerToken(price.inputPerMillionUsd) * BigInt(Math.max(0, input - cached)) +

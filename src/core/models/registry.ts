@@ -43,13 +43,14 @@ export class ResponderRegistry implements Responders {
   readonly #settings: ModelSettings;
   readonly #named: ModelSpec | undefined;
   readonly #options: ModelOptions;
-  #providers: readonly string[];
+  /** The providers that may be asked; what they are sent leaves this program, but for `offline`. */
+  providers: readonly string[];
   readonly #kept = new Lru<string, Promise<Responder>>(maxKept);
 
   private constructor(given: RegistryOptions, standard: Responder) {
     const { standard: named, allowed = [], settings, clock = systemClock, ...options } = given;
     const { provider, model } = standard;
-    this.#providers = [...new Set([provider, ...allowed, "offline"])];
+    this.providers = [...new Set([provider, ...allowed, "offline"])];
     this.#clock = clock;
     this.standard = { provider, model };
     this.#settings = settings;
@@ -67,11 +68,6 @@ export class ResponderRegistry implements Responders {
     checkArgument(given, "given", having("an object with settings", "settings"));
     const { standard = offline, allowed, settings, clock, ...options } = given;
     return new ResponderRegistry(given, await createResponder(standard, settings, options));
-  }
-
-  /** The providers that may be asked; what they are sent leaves this program, but for `offline`. */
-  get providers(): readonly string[] {
-    return this.#providers;
   }
 
   /**
@@ -118,9 +114,9 @@ export class ResponderRegistry implements Responders {
 
   /** Lets an Ollama on this machine be asked, if no model was named at the start. Asks nothing. */
   #allowOllama(): void {
-    if (this.#named !== undefined || this.#providers.includes("ollama")) return;
+    if (this.#named !== undefined || this.providers.includes("ollama")) return;
     if (!isOnThisMachine(ollamaUrl(this.#settings.ollamaHost))) return;
-    this.#providers = [...this.#providers, "ollama"];
+    this.providers = [...this.providers, "ollama"];
   }
 
   async #modelsOf(provider: string, again: boolean | undefined): Promise<ProviderModels> {

@@ -1,8 +1,7 @@
 import type { AssistantModelMessage, FilePart, ModelMessage, TextPart, UserModelMessage } from "ai";
 import type { ModelInput, ToolCall } from "../chat/message.ts";
-import { legalName } from "../chat/model-row.ts";
+import { fenced, legalName } from "../chat/model-row.ts";
 import { withoutName } from "../chat/person-name.ts";
-import { fenced } from "./fence.ts";
 import { readProviderData, type Thought } from "./provider-data.ts";
 
 type AssistantInput = Extract<ModelInput, { role: "assistant" }>;

@@ -7,7 +7,7 @@ import type { Transaction } from "../chat/transaction.ts";
 import { stepPrefix } from "../chat/turn-ids.ts";
 import { fitText, type JsonObject, jsonBytes } from "../json.ts";
 import { thrown } from "../logger.ts";
-import { unknownUsage } from "../models/prices.ts";
+import { sumUsage, unknownUsage } from "../models/prices.ts";
 import { refusalIn } from "../models/provider-words.ts";
 import {
   type FinishReason,
@@ -131,14 +131,13 @@ export class Answer {
 
   /** The tools as a responder gets them: each run waits until its call is stored. */
   offer({ instructions, tools }: TurnTools): OfferedTools {
-    return { instructions, tools: tools.map((tool) => this.#offered(tool)) };
-  }
-
-  #offered(tool: TurnTool): ResponderTool {
-    const { name, description, parameters } = tool;
-    const run = async (args: unknown, { id }: ToolCall) =>
-      this.#run(tool, await this.#toStart(id, name), args);
-    return { name, description, parameters, run };
+    const offered = tools.map((tool): ResponderTool => {
+      const { name, description, parameters } = tool;
+      const run = async (args: unknown, { id }: ToolCall) =>
+        this.#run(tool, await this.#toStart(id, name), args);
+      return { name, description, parameters, run };
+    });
+    return { instructions, tools: offered };
   }
 
   /** Waits until a call is stored. @throws BrokenContract: its responder awaits what waits for it. */
@@ -222,7 +221,7 @@ export class Answer {
       // Such a request used nothing, and is repeated in another form.
       const usedNothing = ["session_refused", "too_long"];
       if (error instanceof ResponderError && !usedNothing.includes(error.kind)) {
-        this.#usage = sum(this.#usage ?? noUsage, error.usage ?? noUsage);
+        this.#usage = sumUsage(this.#usage ?? noUsage, error.usage ?? noUsage);
       }
       return error ?? new Error("the model's stream broke");
     }
@@ -249,7 +248,7 @@ export class Answer {
       this.#data = { ...event.data, provider, model };
     } else {
       this.#end = event;
-      this.#usage = this.#usage ? sum(this.#usage, event.usage) : event.usage;
+      this.#usage = this.#usage ? sumUsage(this.#usage, event.usage) : event.usage;
     }
   }
 
@@ -410,17 +409,6 @@ const limits = new Map<FinishReason | undefined, string>([
 ]);
 
 const noUsage: Usage = { inputTokens: 0, outputTokens: 0, costUsd: 0 };
-
-function sum(a: Usage, b: Usage): Usage {
-  const add = (x: number | undefined, y: number | undefined) =>
-    x === undefined || y === undefined ? undefined : x + y;
-  return {
-    inputTokens: add(a.inputTokens, b.inputTokens),
-    outputTokens: add(a.outputTokens, b.outputTokens),
-    cachedInputTokens: b.cachedInputTokens,
-    costUsd: add(a.costUsd, b.costUsd),
-  };
-}
 
 /** Arguments as the model wrote them. `undefined`: no tool was run with these. */
 function parsed(written: string): unknown {

@@ -1,12 +1,6 @@
 import { type ChatHead, startFor } from "../chat/chat-head.ts";
 import type { HistoryOptions } from "../chat/history-scope.ts";
-import {
-  type HistorySource,
-  type HistoryView,
-  joinUsers,
-  pageRecords,
-  readHistory,
-} from "../chat/history-view.ts";
+import { type HistoryView, joinUsers, pageRecords, readHistory } from "../chat/history-view.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { userInput } from "../chat/model-row.ts";
 import { bucketOf } from "../chat/period.ts";
@@ -18,7 +12,7 @@ import {
   ResponderError,
   type ResponderRequest,
 } from "../models/responder.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
+import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { Answer } from "./answer.ts";
 import { sentNames, withFiles, withoutBytes } from "./attached-files.ts";
 import type { Begun } from "./begun.ts";
@@ -46,7 +40,7 @@ export async function ask(prompt: Prompt, responder: Responder): Promise<Ended> 
   // A session of the provider's own remembers the answer that is regenerated.
   const bucket = bucketOf(begun.period, responder.provider);
   let session = turn.retryId === undefined ? bucket.session_id : "";
-  let history = await historyFor(prompt, responder, answer, {});
+  let history = await historyFor(prompt, responder, answer);
   let attached = await requestFor(prompt, responder, history, tools);
   /** The files of the newest message, once the model refused them. */
   let refused = "";
@@ -83,9 +77,6 @@ export async function ask(prompt: Prompt, responder: Responder): Promise<Ended> 
   return { ...(await answer.end(error)), viewFrom, estimated: attached.estimated, acknowledged };
 }
 
-/** What the window of a model turned out to hold, where that is less than was thought. */
-type Room = Pick<HistoryOptions, "window" | "budgetTokens">;
-
 /** A request, with the files of its messages. `estimated`: its tokens without them. */
 async function requestFor(
   prompt: Prompt,
@@ -97,6 +88,9 @@ async function requestFor(
   const { chatId, signal, span } = turn;
   const memory = history.isSmall ? workingMemory.peek(chatId) : undefined;
   const asked = { ...requestOf(prompt, history, memory?.summary(turn.id)), tools, span };
+  const { instructions, context = "" } = asked;
+  const text = instructions + context + JSON.stringify(tools ?? "");
+  const estimated = estimateTokens(Buffer.byteLength(text)) + history.estimated;
   const { messages, notices, hasBytes } = await withFiles(asked.messages, {
     chats,
     chatId,
@@ -104,7 +98,7 @@ async function requestFor(
     signal,
   });
   for (const notice of notices) tell(prompt, notice);
-  return { request: { ...asked, messages }, hasBytes, estimated: promptTokens(asked) };
+  return { request: { ...asked, messages }, hasBytes, estimated };
 }
 
 /** Tells the person something beside the reply, once. */
@@ -114,17 +108,11 @@ function tell({ turn, notices }: Prompt, notice: string): void {
   turn.add({ type: "notice", text: notice });
 }
 
-/** Estimates all that a model is sent. */
-function promptTokens({ instructions, context = "", messages, tools }: ResponderRequest): number {
-  const text = instructions + context + JSON.stringify(tools ?? "");
-  let tokens = estimateTokens(Buffer.byteLength(text));
-  for (const message of messages) tokens += messageTokens(message);
-  return tokens;
-}
-
 /** A history as a model gets it. */
 interface AskedHistory {
   readonly view: HistoryView;
+  /** Its tokens, as they were estimated. */
+  readonly estimated: number;
   /** The model's window is so small that it gets the newest turn and a summary alone. */
   readonly isSmall: boolean;
 }
@@ -186,25 +174,24 @@ function counted(count: number, unit: string): string {
 }
 
 /** Where the history of a chat is read, and what is asked for it. */
-interface HistoryAsked {
+interface HistoryAsked extends Pick<HistoryOptions, "unansweredId" | "window" | "budgetTokens"> {
   readonly chatId: string;
-  readonly log: HistorySource;
+  readonly log: Pick<LogStore, "page">;
   readonly head: ChatHead;
   /** The newest of the log, if they were read. */
   readonly records?: readonly StoredRecord[] | undefined;
   readonly responder: Pick<Responder, "provider" | "model" | "window">;
   readonly begun: Pick<Begun, "period">;
-  readonly unansweredId?: string | undefined;
-  readonly room?: Room;
 }
 
 /** The history up to the newest message, as far as it fits into the model's window. */
 export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
-  const { chatId, log, head, begun, unansweredId, room = {} } = asked;
+  const { chatId, log, head, begun, unansweredId, budgetTokens } = asked;
   const { provider, model } = asked.responder;
-  const { window = asked.responder.window, budgetTokens } = room;
+  const { window = asked.responder.window } = asked;
   const reported = head.reported?.[provider];
   const isSmall = window !== undefined && window <= smallWindow;
+  const ratio = reported?.model === model ? ratioOf(reported.tokens, reported.estimated) : 1;
   const view = await readHistory(
     log,
     chatId,
@@ -216,20 +203,20 @@ export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
       startSeq: startFor({ ...head, session: begun.period }, provider),
       unansweredId,
       viewFromSeq: head.view_from?.[provider],
-      ratio: reported?.model === model ? ratioOf(reported.tokens, reported.estimated) : undefined,
+      ratio,
       lastMessages: isSmall ? 1 : undefined,
       handsFilesOver: true,
     },
     asked.records,
   );
-  return { view, isSmall };
+  return { view, estimated: Math.round(view.tokens / ratio), isSmall };
 }
 
 async function historyFor(
   { turn, begun, chats }: Prompt,
   responder: Responder,
   answer: Answer,
-  room: Room,
+  room: Pick<HistoryOptions, "window" | "budgetTokens"> = {},
 ): Promise<AskedHistory> {
   const { chatId } = turn;
   // As it is now: what was reset or cleared since the turn began is not sent.
@@ -246,7 +233,7 @@ async function historyFor(
     responder,
     begun,
     unansweredId: isInPlace ? undefined : turn.id,
-    room,
+    ...room,
   });
   const { view } = history;
   // Once its period, or the provider's part of it, has ended, the view is empty.
@@ -255,8 +242,10 @@ async function historyFor(
   const isAsked = isNewest && view.messages.at(-1)?.role === "user";
   const asked = isAsked ? view.messages : sayingAgain(view.messages, begun.user);
   const done = answer.steps;
-  const tokens = done.reduce((sum, each) => sum + messageTokens(each), view.tokens);
-  return { ...history, view: { ...view, tokens, messages: [...asked, ...done] } };
+  const more = done.reduce((sum, each) => sum + messageTokens(each), 0);
+  const tokens = view.tokens + more;
+  const estimated = history.estimated + more;
+  return { ...history, estimated, view: { ...view, tokens, messages: [...asked, ...done] } };
 }
 
 /** What is to be answered stands last: it is said again if others were said since. */

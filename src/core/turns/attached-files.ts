@@ -3,8 +3,7 @@
 import { attachmentLimits, kindOf, textIn, wholeFile } from "../chat/attachments.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { Attachment, ModelFile, ModelInput } from "../chat/message.ts";
-import { fileNote } from "../chat/model-row.ts";
-import { fenced } from "../models/fence.ts";
+import { fenced, fileNote } from "../chat/model-row.ts";
 import type { Responder } from "../models/responder.ts";
 
 interface Asking {

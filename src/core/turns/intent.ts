@@ -75,15 +75,14 @@ const fillers: ReadonlySet<string> = new Set([
  */
 export function isStopRequest(utterance: string, companionName = ""): boolean {
   checkArgument(utterance, "utterance", aText);
-  const name = new Set(words(companionName));
-  let isFirst = true;
   let stops = false;
+  let isFirst = true;
   for (const word of words(utterance)) {
     if (isFirst && word === "goodbye") return true;
     isFirst = false;
     // Asked first, so that a companion called Exit can still be left.
     if (stopWords.has(word)) stops = true;
-    else if (!fillers.has(word) && !name.has(word)) return false;
+    else if (!fillers.has(word) && !Array.from(words(companionName)).includes(word)) return false;
   }
   return stops;
 }
@@ -93,8 +92,9 @@ export function isStopRequest(utterance: string, companionName = ""): boolean {
  * a `'` or `-` at either end. Typographic apostrophes and full-width letters are their plain forms.
  */
 function* words(text: string): Generator<string, void, undefined> {
-  for (const [run] of text.matchAll(/[\p{L}\p{M}\p{N}'\u2019-]+/gu)) {
-    const plain = run.normalize("NFKC").replaceAll("\u2019", "'").toLowerCase();
+  const runs = /[\p{L}\p{M}\p{N}'\u2019-]+/gu;
+  for (let found = runs.exec(text); found !== null; found = runs.exec(text)) {
+    const plain = found[0].normalize("NFKC").replaceAll("\u2019", "'").toLowerCase();
     const [word] = /[^'-](?:.*[^'-])?/.exec(plain) ?? [];
     if (word !== undefined) yield word;
   }

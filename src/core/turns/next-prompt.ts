@@ -2,7 +2,9 @@ import type { ModelInput } from "../chat/message.ts";
 import { bucketOf } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
 import { estimateTokens, historyBudget, messageTokens } from "../chat/token-budget.ts";
+import { Transaction } from "../chat/transaction.ts";
 import type { ResponderRequest, TurnTool, TurnTools } from "../models/responder.ts";
+import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { readAsked, requestOf } from "./ask.ts";
 import { withFiles } from "./attached-files.ts";
 import { beginTurn } from "./begun.ts";
@@ -77,19 +79,22 @@ export async function nextPrompt(
   const { target, responder, notice } = await modelFor(ports, chatId, asked);
   const id = ports.newId();
   const turn = new Turn({ chatId, id, content: content ?? placeholder, isFresh: true });
-  const { result, head, log } = await chats.preview(chatId, (transaction) =>
-    beginTurn(ports, transaction, turn, target),
-  );
+  const state = await chats.state(chatId);
+  // What the turn would begin with: it is never stored.
+  const made = new Transaction(chatId, state, { now: ports.clock.now(), newId: ports.newId });
+  const begun = await beginTurn(ports, made, turn, target);
+  const { head } = made;
+  const log = endingWith(chats.logs, state.seq, made.records);
   const tools = shown(ports.tools?.(turn, responder));
-  const history = await readAsked({ chatId, log, head, responder, begun: result });
+  const history = await readAsked({ chatId, log, head, responder, begun });
   const part = await extensions.preview(chatId);
   const persona = await ports.persona();
   // A period that ends takes its working memory along.
-  const isOver = result.resolution.ended === "period";
+  const isOver = begun.resolution.ended === "period";
   const isSummed = history.isSmall && !isOver;
   const summary = isSummed ? (workingMemory.peek(chatId)?.summary(id) ?? "") : "";
-  const notices = [notice, result.notice].filter((text) => text !== undefined);
-  const running = { newId: ports.newId, persona, notices, begun: result, part };
+  const notices = [notice, begun.notice].filter((text) => text !== undefined);
+  const running = { newId: ports.newId, persona, notices, begun, part };
   const request = requestOf(running, history, summary);
   const asking = { chats, chatId, responder, signal: turn.signal };
   const unread = content === undefined ? withoutNewest(request.messages) : request.messages;
@@ -120,9 +125,26 @@ export async function nextPrompt(
     tokens: sections.reduce((sum, { tokens }) => sum + tokens, 0),
     historyTokens: historyBudget(window, undefined),
     reportedTokens: reported?.model === model ? reported.tokens : undefined,
-    resumes: bucketOf(result.period, provider).session_id !== "",
-    ends: result.resolution.ended,
-    reason: result.resolution.reason,
+    resumes: bucketOf(begun.period, provider).session_id !== "",
+    ends: begun.resolution.ended,
+    reason: begun.resolution.reason,
+  };
+}
+
+/** A log that ends with these records behind those that are stored, which end at this number. */
+function endingWith(
+  logs: LogStore,
+  seq: number,
+  added: readonly StoredRecord[],
+): Pick<LogStore, "page"> {
+  return {
+    async page(key, { before = Number.POSITIVE_INFINITY, limit }) {
+      const newest = added.filter((record) => record.seq < before).slice(-limit);
+      const left = limit - newest.length;
+      const end = Math.min(before, seq + 1);
+      if (left === 0 || end <= 1) return newest;
+      return [...(await logs.page(key, { before: end, limit: left })), ...newest];
+    },
   };
 }
 

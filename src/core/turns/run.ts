@@ -21,11 +21,7 @@ export interface Answerer {
 }
 
 /** A turn that has begun, with everything that its answer takes beside the history. */
-export interface Prompt
-  extends Pick<
-    TurnsRuntime,
-    "chats" | "workingMemory" | "newId" | "clock" | "timers" | "logger" | "tools"
-  > {
+export interface Prompt extends Omit<TurnsRuntime, "persona"> {
   readonly persona: string;
   readonly turn: Turn;
   readonly begun: Begun;

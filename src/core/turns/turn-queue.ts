@@ -176,12 +176,12 @@ export class TurnQueue {
     lost.addEventListener("abort", fence, { once: true });
     if (lost.aborted) fence();
     this.#running.set(turn.chatId, turn);
-    const ended = this.#sessions.turnRuns(turn.chatId);
+    this.#sessions.running.add(turn.chatId);
     try {
       return await run(waited);
     } finally {
       this.#running.delete(turn.chatId);
-      ended();
+      this.#sessions.running.delete(turn.chatId);
       lost.removeEventListener("abort", fence);
     }
   }

@@ -52,22 +52,8 @@ export type TurnProgress =
   | { readonly type: "message"; readonly message: StoredMessage }
   | { readonly type: "result"; readonly answer: TurnAnswer };
 
-/** A message that is to be answered. */
-export type Words = Pick<Turn, "chatId" | "id" | "content"> &
-  Partial<
-    Pick<
-      Turn,
-      | "retryId"
-      | "name"
-      | "synthetic"
-      | "extra"
-      | "exact"
-      | "attachments"
-      | "files"
-      | "isFresh"
-      | "isAgain"
-    >
-  >;
+/** A message that is to be answered: what of its turn is known before. */
+export type Words = Partial<Turn> & Pick<Turn, "chatId" | "id" | "content">;
 
 /**
  * One turn as it runs. Those who watch may come late (everything is replayed) and may leave (nothing

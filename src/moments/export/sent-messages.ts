@@ -1,8 +1,7 @@
 import { attachmentsOf, kindOf, textIn } from "../../core/chat/attachments.ts";
 import type { Attachment } from "../../core/chat/message.ts";
-import { fileNote } from "../../core/chat/model-row.ts";
+import { fenced, fileNote } from "../../core/chat/model-row.ts";
 import { withName } from "../../core/chat/person-name.ts";
-import { fenced } from "../../core/models/fence.ts";
 import { attachmentFile } from "../package/read-manifest.ts";
 import type { Manifest, PackageMessage } from "../package/record.ts";
 
