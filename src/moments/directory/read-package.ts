@@ -6,13 +6,8 @@ import { ThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { readExactly } from "../../core/storage/files/batch-reader.ts";
 import { readFrom } from "../../core/storage/files/file-ports.ts";
-import {
-  type ManifestProblem,
-  type ManifestReading,
-  readManifest,
-} from "../package/read-manifest.ts";
-import type { Manifest } from "../package/record.ts";
-import { manifestFile } from "./content.ts";
+import { manifestFile } from "../package/content.ts";
+import { type ManifestReading, readManifest } from "../package/manifest.ts";
 import { isNoFile } from "./disk-errors.ts";
 import { checkName, type Directory, isHere, pathOf } from "./names.ts";
 
@@ -60,16 +55,12 @@ export async function hashFile(disk: Disk, path: string, bytes: number) {
   return { bytes: found, sha256: hash.digest("hex") };
 }
 
-type FolderReading =
-  | ManifestReading
-  | { readonly problem: ManifestProblem | { readonly kind: "missing"; readonly detail: string } };
-
 /** The manifest of a package. Its own name must be the one that it is looked up by. */
 export async function readFolder(
   from: Directory,
   name: string,
   as?: "partial",
-): Promise<{ readonly manifest?: Manifest; readonly problem?: FolderReading["problem"] }> {
+): Promise<ManifestReading> {
   let bytes: Buffer | undefined;
   try {
     bytes = await readWhole(from.disk, join(pathOf(from, name, as), manifestFile));

@@ -1,5 +1,6 @@
 // What a process that died left half done, finished or removed before anything else happens here.
 import { basename, join } from "node:path";
+import { isoTime } from "../../core/clock.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import {
   isDiskError,
@@ -7,15 +8,14 @@ import {
   makeDirectory,
   syncNames,
 } from "../../core/storage/files/file-ports.ts";
-import { bytesIn, manifestFile } from "./content.ts";
+import { bytesIn, manifestFile } from "../package/content.ts";
 import { codeOf } from "./disk-errors.ts";
-import { removeNote } from "./json-file.ts";
 import { type As, isHere, pathOf, placesIn } from "./names.ts";
+import { isInFlight, noteComing, readStatus, removeNote } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
 import { finishRemoval, removeHere } from "./remove-here.ts";
 import { removeTree } from "./remove-tree.ts";
 import { publish, syncFolder } from "./save-package.ts";
-import { isInFlight, noteComing, readStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
 
 /** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
@@ -126,5 +126,6 @@ async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
 
 function unfinished(ports: PackagePorts, name: string, bytes: number) {
   const key = `${basename(ports.path)}/${name}`;
-  return { key, kind: "unfinished_package" as const, bytes, after_seq: 0 };
+  const at = isoTime(ports.clock.now());
+  return { at, key, kind: "unfinished_package" as const, bytes, after_seq: 0 };
 }

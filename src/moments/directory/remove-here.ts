@@ -2,11 +2,10 @@
 // finishes it, and what lies beside goes before the package does, so that nothing of it comes back.
 import { syncNames, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
 import type { PackageStatus } from "../package/record.ts";
-import { writeNote } from "./json-file.ts";
 import { isHere, pathOf } from "./names.ts";
+import { readStatus, writeNote } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
 import { removeTree, sizeOf } from "./remove-tree.ts";
-import { readStatus } from "./status.ts";
 
 /**
  * Removes the folder, its half and its status; its tombstone stays.

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Disk, DiskEntry } from "../../core/storage/disk/disk.ts";
 import { unlessAbsent, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
-import { manifestFile } from "./content.ts";
+import { manifestFile } from "../package/content.ts";
 
 /** Deeper than any package: what somebody else put there is not followed for ever. */
 const maxDepth = 8;

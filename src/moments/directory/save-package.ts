@@ -5,10 +5,6 @@ import { ThroughlineError } from "../../core/errors.ts";
 import { fillWithRandom } from "../../core/ids.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { isCode, makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
-import { makeUuidV7 } from "../package/package-name.ts";
-import { type Saved, SaveError, type SealedMoment } from "../package/package-sink.ts";
-import type { FileEntry, PackageRecord } from "../package/record.ts";
-import { renameMoment, sealRecord, writeManifest } from "../package/write-manifest.ts";
 import {
   bytesIn,
   foldersOf,
@@ -16,13 +12,16 @@ import {
   mediaTypeOf,
   type PackagePart,
   partsOf,
-} from "./content.ts";
+} from "../package/content.ts";
+import { renameMoment, sealRecord, writeManifest } from "../package/manifest.ts";
+import { makeUuidV7 } from "../package/package-name.ts";
+import { type Saved, SaveError, type SealedMoment } from "../package/package-sink.ts";
+import type { FileEntry, PackageRecord } from "../package/record.ts";
 import { codeOf, failureOf } from "./disk-errors.ts";
-import { removeNote } from "./json-file.ts";
 import { isHere, pathOf } from "./names.ts";
+import { isInFlight, noteComing, readStatus, removeNote } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
 import { removeTree } from "./remove-tree.ts";
-import { isInFlight, noteComing, readStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
 
 /** Names are 48 random bits: a second one that is taken means that something else is wrong. */

@@ -2,11 +2,11 @@ import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { isCode } from "../../core/storage/files/file-ports.ts";
+import { foldersOf, manifestFile } from "../package/content.ts";
 import type { FileEntry, Manifest } from "../package/record.ts";
-import { foldersOf, manifestFile } from "./content.ts";
 import { type Directory, pathOf } from "./names.ts";
 import { hashFile, readFolder } from "./read-package.ts";
-import { entriesOf, sizeIfThere } from "./remove-tree.ts";
+import { entriesOf } from "./remove-tree.ts";
 
 /** One after the other, a disk's answers take longer than what is done with them. */
 const readsAtOnce = 8;
@@ -65,36 +65,31 @@ export async function incompleteness(
   from: Directory,
   { name, files }: Manifest,
 ): Promise<readonly Difference[]> {
-  const differences: Difference[] = [];
-  for (const { path, bytes } of files) {
-    const found = await sizeIfThere(from.disk, join(from.path, name, path));
-    if (found === bytes) continue;
-    differences.push(found === undefined ? missing(path) : wrongSize(path, found, bytes));
-  }
-  return differences;
+  const folder = pathOf(from, name);
+  const found = [];
+  for (const file of files) found.push(await differenceOf(from.disk, folder, file, "size"));
+  return found.filter((difference) => difference !== undefined);
 }
 
 async function differenceOf(
   disk: Disk,
   folder: string,
   { path, bytes, sha256 }: FileEntry,
+  upTo: "size" | "content" = "content",
 ): Promise<Difference | undefined> {
   const place = join(folder, path);
   try {
     const size = await disk.size(place);
     if (size !== bytes) return wrongSize(path, size, bytes);
+    if (upTo === "size") return undefined;
     const found = await hashFile(disk, place, bytes);
     if (found.bytes !== bytes) return wrongSize(path, found.bytes, bytes);
     if (found.sha256 === sha256) return undefined;
     return { path, kind: "content", detail: "its SHA-256 is another" };
   } catch (error) {
-    if (isCode(error, "ENOENT")) return missing(path);
-    throw error;
+    if (!isCode(error, "ENOENT")) throw error;
+    return { path, kind: "missing", detail: "listed, and not there" };
   }
-}
-
-function missing(path: string): Difference {
-  return { path, kind: "missing", detail: "listed, and not there" };
 }
 
 function wrongSize(path: string, found: number, listed: number): Difference {

@@ -3,7 +3,7 @@ import type { Attachment } from "../../core/chat/message.ts";
 import { fileNote } from "../../core/chat/model-row.ts";
 import { withName } from "../../core/chat/person-name.ts";
 import { fenced } from "../../core/models/fence.ts";
-import { attachmentFile } from "../package/read-manifest.ts";
+import { attachmentFile } from "../package/content.ts";
 import type { Manifest, PackageMessage } from "../package/record.ts";
 
 /** A package that is being exported. */

@@ -40,8 +40,4 @@ export class CaptureClock {
     }
     return { monoMs, ageMs: monoMs + this.#sleptMs };
   }
-
-  get wallMs(): number {
-    return this.#clock.now();
-  }
 }

@@ -2,11 +2,10 @@ import { invalid } from "../../core/errors.ts";
 import type { PackageMessage } from "../package/record.ts";
 import { draftMessage, type Zero } from "./draft.ts";
 import type { Label, MomentInput, TranscriptMessage } from "./label.ts";
+import { limits } from "./limits.ts";
 import { type BufferedMessage, bufferedMessage } from "./message-buffer.ts";
 import { isOfChat, type Reaction, type TargetTurn, targetTurn } from "./target-turn.ts";
 import { seconds } from "./times.ts";
-
-const maxTranscript = 50;
 
 /** The words of a moment, and which of them it is about. */
 export interface JudgedMessages {
@@ -28,7 +27,7 @@ export function judgedMessages(
   seen: readonly BufferedMessage[],
   input: MomentInput,
   label: Label,
-  now: Zero & { readonly ageMs: number; readonly maxCodePoints: number },
+  now: Zero & { readonly ageMs: number },
 ): JudgedMessages {
   const chatId = input.chatId ?? chatOf(seen, input);
   const reaction: Reaction = {
@@ -46,8 +45,8 @@ export function judgedMessages(
   const isNamed = reaction.targetMessageId !== null;
   // An answer whose question has left the buffer is of no use for training.
   const isWhole = target !== undefined && (!isNamed || hasQuestion(ours, target));
-  const transcript = isWhole ? [] : (input.transcript ?? []).slice(-maxTranscript);
-  const old = transcript.map((message, index) => oldMessage(message, index + 1, now));
+  const transcript = isWhole ? [] : (input.transcript ?? []).slice(-limits.messages);
+  const old = transcript.map((message, index) => oldMessage(message, index + 1, now.ageMs));
   const oldTarget = old.length === 0 ? undefined : targetTurn(old, { ...reaction, chatId: null });
   if (target !== undefined && oldTarget === undefined) {
     const messages = () => ours.map((message) => draftMessage(message, now));
@@ -77,17 +76,13 @@ function chatOf(seen: readonly BufferedMessage[], input: MomentInput): string | 
   const { turnId, messageId, targetMessageId } = input;
   const named = seen.findLast((message) => {
     const isNamed = message.id === messageId || message.id === targetMessageId;
-    return isNamed || (turnId !== undefined && message.turnId === turnId);
+    return isNamed || (turnId !== undefined && message.turn_id === turnId);
   });
   return (named ?? seen.findLast((message) => message.chatId !== null))?.chatId ?? null;
 }
 
-function oldMessage(
-  message: TranscriptMessage,
-  seq: number,
-  { ageMs, maxCodePoints }: { readonly ageMs: number; readonly maxCodePoints: number },
-): BufferedMessage {
-  const place = { id: message.id, seq, maxCodePoints, timeMs: 0, ageMs, endedAgeMs: ageMs };
+function oldMessage(message: TranscriptMessage, seq: number, ageMs: number): BufferedMessage {
+  const place = { id: message.id, seq, timeMs: 0, ageMs, endedAgeMs: ageMs };
   return bufferedMessage({ ...message, live: false }, place);
 }
 

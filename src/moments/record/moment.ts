@@ -1,7 +1,7 @@
 import { attachmentLimits, attachmentsOf, tokensOf } from "../../core/chat/attachments.ts";
+import { frameFile } from "../package/content.ts";
 import { packageStamp } from "../package/package-name.ts";
 import { audioRateHz, SaveError, type SealedMoment } from "../package/package-sink.ts";
-import { frameFile } from "../package/read-manifest.ts";
 import {
   type AudioEntry,
   type Consent,
@@ -28,6 +28,7 @@ import {
 import type { BufferedFrame } from "./frame-buffer.ts";
 import type { JudgedMessages } from "./judged-messages.ts";
 import type { Label, MomentInput } from "./label.ts";
+import { limits } from "./limits.ts";
 import type { RecorderSettings } from "./options.ts";
 import type { Receipt } from "./receipt.ts";
 import { isOfChat, type TargetTurn } from "./target-turn.ts";
@@ -162,7 +163,7 @@ export class Moment {
   #people(): readonly string[] {
     const { ageMs, consent } = this.trigger;
     if (!consent.frames && !consent.audio) return [];
-    const since = ageMs - this.#settings.limits.mediaAgeMs;
+    const since = ageMs - limits.mediaAgeMs;
     const seen = [...this.#buffers.people].filter(([, at]) => at >= since);
     return seen.map(([name]) => name).sort();
   }
@@ -206,7 +207,7 @@ export class Moment {
       score,
       annotator,
       session_id: this.#settings.sessionId,
-      sealed_timestamp: seconds(this.#buffers.clock.wallMs),
+      sealed_timestamp: seconds(this.#settings.clock.now()),
       software: this.#settings.software,
       chat_id: chatId,
       matched: input.matched ?? [],

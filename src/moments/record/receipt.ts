@@ -4,17 +4,11 @@ import type { SaveFailure } from "../package/package-sink.ts";
 import type { Reduced } from "../package/record.ts";
 
 /**
- * Why not. Refused, and nothing existed: `busy, duplicate, ephemeral, closed`. Else a save failed:
+ * Why not. Refused, and nothing existed: `busy, duplicate, closed`. Else a save failed:
  * `disk_full, read_only, io` are tried again; `redaction_failed, forgotten` are final, and so is `closed`
  * for one that was accepted: there was no time to save it.
  */
-export type ReceiptReason =
-  | "busy"
-  | "duplicate"
-  | "ephemeral"
-  | "closed"
-  | "forgotten"
-  | SaveFailure;
+export type ReceiptReason = "busy" | "duplicate" | "closed" | "forgotten" | SaveFailure;
 
 /** How far a moment has come, in words that stay true after a kill. */
 export interface ReceiptState {
@@ -38,49 +32,31 @@ export interface ReceiptState {
  * What `record()` returns: it keeps reporting what became of the moment. The promises are methods,
  * because a rejected promise that the caller did not ask for would end the process.
  */
-export class Receipt {
-  #state: ReceiptState;
+export class Receipt implements ReceiptState {
+  declare readonly id: string;
+  declare readonly name: string;
+  declare readonly accepted: boolean;
+  declare readonly durable: boolean;
+  declare readonly uploaded: boolean;
+  declare readonly reason?: ReceiptReason;
+  declare readonly reduced?: Reduced;
+  declare readonly duplicate_of?: string;
   readonly #decided = Promise.withResolvers<void>();
   readonly #durable = Promise.withResolvers<void>();
   readonly #uploaded = Promise.withResolvers<void>();
 
   /** @param uploads whether this run uploads packages. */
   constructor(state: ReceiptState, uploads = true) {
-    this.#state = state;
+    Object.assign(this, state);
     if (!uploads && !state.uploaded) this.#uploaded.reject(notUploaded());
     // Not every promise is asked for. Those who ask still get the rejection.
     for (const { promise } of [this.#durable, this.#uploaded]) promise.catch(() => undefined);
     if (!state.accepted) this.#settle();
   }
 
-  get id(): string {
-    return this.#state.id;
-  }
-  get name(): string {
-    return this.#state.name;
-  }
-  get accepted(): boolean {
-    return this.#state.accepted;
-  }
-  get durable(): boolean {
-    return this.#state.durable;
-  }
-  get uploaded(): boolean {
-    return this.#state.uploaded;
-  }
-  get reason(): ReceiptReason | undefined {
-    return this.#state.reason;
-  }
-  get reduced(): Reduced | undefined {
-    return this.#state.reduced;
-  }
-  get duplicate_of(): string | undefined {
-    return this.#state.duplicate_of;
-  }
-
   /** As it is now. */
   toJSON(): ReceiptState {
-    return this.#state;
+    return { ...this };
   }
 
   /** Resolves when it is durable, or as soon as something says why it is not. Never rejects. */
@@ -109,13 +85,12 @@ export class Receipt {
 
   /** For the recorder alone. */
   update(change: Partial<ReceiptState>): void {
-    const { reason: _, ...rest } = this.#state;
     // What stood in the way is over once it is durable.
-    const isOver = change.durable === true && change.reason === undefined;
-    this.#state = { ...(isOver ? rest : this.#state), ...change };
-    if (this.#state.durable || this.#state.reason !== undefined) this.#decided.resolve();
-    if (this.#state.durable) this.#durable.resolve();
-    if (this.#state.uploaded) this.#uploaded.resolve();
+    if (change.durable) Reflect.deleteProperty(this, "reason");
+    Object.assign(this, change);
+    if (this.durable || this.reason !== undefined) this.#decided.resolve();
+    if (this.durable) this.#durable.resolve();
+    if (this.uploaded) this.#uploaded.resolve();
   }
 
   /** For the recorder alone: it will not become durable. */
@@ -125,7 +100,7 @@ export class Receipt {
   }
 
   #settle(): void {
-    const why = `The moment was not kept: ${this.#state.reason}`;
+    const why = `The moment was not kept: ${this.reason}`;
     const error = new ThroughlineError(why, { code: "THROUGHLINE_UNAVAILABLE" });
     this.#decided.resolve();
     this.#durable.reject(error);

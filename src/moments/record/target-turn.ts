@@ -148,7 +148,7 @@ function turnGroups(messages: readonly BufferedMessage[]): readonly TurnGroup[] 
   const byId = new Map<string, Growing>();
   let unnamed: Growing | undefined;
   for (const [index, message] of messages.entries()) {
-    const { turnId } = message;
+    const { turn_id: turnId } = message;
     let group = turnId === null ? unnamed : byId.get(turnId);
     if (group === undefined || (turnId === null && message.role === "USER")) {
       group = { turnId, messages: [], firstIndex: index, lastIndex: index };
@@ -177,7 +177,7 @@ function wasDelivered(group: TurnGroup): boolean {
 
 /** Whether the model called one of our skills in the turn: then it is about a judgement itself. */
 function calledRemember({ messages }: TurnGroup): boolean {
-  return messages.some(({ toolCalls }) => namesRemember(toolCalls));
+  return messages.some(({ tool_calls: calls }) => namesRemember(calls));
 }
 
 /** Tool calls of any provider: the name of the tool is under one of these. */

@@ -1,9 +1,9 @@
 import { isoTime } from "../../core/clock.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Runtime } from "../../core/runtime.ts";
+import { isInFlight } from "../directory/notes.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import type { Sender } from "../directory/ports.ts";
-import { isInFlight } from "../directory/status.ts";
 import type { PackageStatus, Tombstone, UploadError, UploadTarget } from "../package/record.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { failureOf, UploadFailure } from "../s3/upload-failure.ts";
@@ -142,15 +142,11 @@ export class Outbox implements Sender {
     this.#kick();
   }
 
-  async hold(name: string): Promise<(isGone: boolean) => void> {
-    const key = keyOf({ name, as: "status" });
-    const item = this.#items.get(key);
-    this.#items.delete(key);
-    await this.#stop(name);
-    return (isGone) => {
-      if (item !== undefined && !isGone && !this.#items.has(key)) this.#items.set(key, item);
-      this.#kick();
-    };
+  async stop(name: string): Promise<void> {
+    this.#items.delete(keyOf({ name, as: "status" }));
+    const running = this.#running.get(name);
+    running?.stop();
+    await running?.done;
   }
 
   /** Somebody asks for uploads: everything is tried now, also what is dead or not read yet. */
@@ -189,7 +185,7 @@ export class Outbox implements Sender {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelTimer();
-    for (const name of Array.from(this.#running.keys())) await this.#stop(name);
+    for (const name of Array.from(this.#running.keys())) await this.stop(name);
     await this.idle();
     for (const bucket of this.#buckets.values()) bucket.close();
   }
@@ -418,12 +414,6 @@ export class Outbox implements Sender {
     const bucket = this.#buckets.get(name) ?? this.#ports.connect(name);
     this.#buckets.set(name, bucket);
     return bucket;
-  }
-
-  async #stop(name: string): Promise<void> {
-    const running = this.#running.get(name);
-    running?.stop();
-    await running?.done;
   }
 }
 
