@@ -306,7 +306,11 @@ export async function openMoments(
   const consent = new KeptConsent({ ...ports, ...written }, home.path);
   const recorder = new MomentRecorder({
     ...recording,
-    ...{ clock, timers, logger, readFile, keepPhotoMetadata },
+    clock,
+    timers,
+    logger,
+    readFile,
+    keepPhotoMetadata,
     sink: sink ?? packages,
     agreed: await consent.read(),
     known: (id) => receiptOf(id, packages),

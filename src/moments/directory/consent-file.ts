@@ -6,9 +6,8 @@ import { type FilePorts, isThere, unlinkIfThere } from "../../core/storage/files
 import { jsonOf } from "../package/manifest.ts";
 import type { Consent } from "../package/record.ts";
 import { initialConsent, readConsent } from "../record/consent.ts";
-import { isNoFile } from "./disk-errors.ts";
 import { writeJson } from "./notes.ts";
-import { readWhole } from "./read-package.ts";
+import { isNoFile, readWhole } from "./read-package.ts";
 
 interface Ports extends FilePorts {
   readonly logger: Logger;

@@ -1,9 +1,9 @@
 import type { KeyedMutex } from "../../core/mutex.ts";
-import { codeOf } from "./disk-errors.ts";
 import { isHere, placesIn, timeOf } from "./names.ts";
 import { addTombstone, joinPlaces, noStatus, placesOf, readStatus } from "./notes.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
-import { removeHere } from "./remove-here.ts";
+import { codeOf } from "./read-package.ts";
+import { removeHere } from "./remove.ts";
 import { isMeant, ownersHere, type Selection } from "./whose.ts";
 
 /** What a deletion found, in each place, and what it could not reach. */

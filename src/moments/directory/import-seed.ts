@@ -1,10 +1,10 @@
 // A package as the original wrote it (6 digits, local time, no seal) becomes one of ours: a copy. What
 // the original did not keep, above all the times of pictures and sound, is null.
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { invalid, ThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
+import { sha256 } from "../../core/sha256.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import {
   audioFile,
@@ -25,9 +25,9 @@ import {
   type PackageRecord,
 } from "../package/record.ts";
 import { jpegFacts } from "../record/jpeg.ts";
+import { entriesOf } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
-import { entriesOf } from "./remove-tree.ts";
 import { saveCopy } from "./save-package.ts";
 
 export interface SeedImportOptions {
@@ -78,7 +78,7 @@ export async function importSeed(
   const messages = await readWords(disk, folder, leftOut);
   const audio = await readSound(disk, folder, leftOut);
   const { frames, jpegs } = await readFrames(disk, folder, leftOut);
-  const hash = createHash("sha256").update(bytes).update(messagesBytes(messages)).digest();
+  const hash = sha256(Buffer.concat([bytes, messagesBytes(messages)]));
   const uuid = makeUuidV7(seed.at, (into) => into.set(hash.subarray(0, into.length)));
   const record: PackageRecord = {
     ...labelOf(seed, uuid),

@@ -166,7 +166,7 @@ export function joinPlaces(
   return [...one, ...other.filter((place) => !one.some((known) => isSamePlace(known, place)))];
 }
 
-export function isSamePlace(one: BucketPlace, other: BucketPlace): boolean {
+function isSamePlace(one: BucketPlace, other: BucketPlace): boolean {
   const { bucket, endpoint } = one.target;
   const isBucket = bucket === other.target.bucket && endpoint === other.target.endpoint;
   return isBucket && one.prefix === other.prefix;

@@ -22,7 +22,6 @@ import {
   type OwnedPackage,
   ownedPackages,
 } from "./delete-packages.ts";
-import { codeOf } from "./disk-errors.ts";
 import { type ImportedSeed, importSeed, type SeedImportOptions } from "./import-seed.ts";
 import {
   type ListOptions,
@@ -50,7 +49,7 @@ import {
   secondsNow,
 } from "./ports.ts";
 import { type MessageReaction, Reactions } from "./reactions.ts";
-import { assertThere } from "./read-package.ts";
+import { assertThere, codeOf } from "./read-package.ts";
 import {
   bytesOf,
   manifestOf,
@@ -59,7 +58,7 @@ import {
   type ReadPackage,
   readPackage,
 } from "./read-sealed.ts";
-import { prepare, recover } from "./recover.ts";
+import { recover } from "./recover.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
 import { occupantOf, savePackage } from "./save-package.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
@@ -117,7 +116,6 @@ export class PackageDirectory implements PackageSink {
   static async open(options: PackageDirectoryOptions): Promise<PackageDirectory> {
     const directory = new PackageDirectory(options);
     await directory.#reaching("the packages", async () => {
-      await prepare(directory.#ports);
       await directory.#learn(await recover(directory.#ports));
     });
     return directory;

@@ -5,10 +5,9 @@ import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { readExactly } from "../../core/storage/files/batch-reader.ts";
-import { readFrom } from "../../core/storage/files/file-ports.ts";
+import { isCode, readFrom } from "../../core/storage/files/file-ports.ts";
 import { manifestFile } from "../package/content.ts";
 import { type ManifestReading, readManifest } from "../package/manifest.ts";
-import { isNoFile } from "./disk-errors.ts";
 import { checkName, type Directory, isHere, pathOf } from "./names.ts";
 
 /** Larger is no JSON file of a package, and is not read into memory. */
@@ -84,4 +83,15 @@ export async function assertThere(from: Directory, name: string): Promise<void> 
   checkName(name);
   if (await isHere(from, name)) return;
   throw new ThroughlineError(`there is no package ${name}`, { code: "THROUGHLINE_NOT_FOUND" });
+}
+
+/** Something is there that is no file: a directory, a pipe, or a link, which is never followed. */
+export const isNoFile = (error: unknown): boolean =>
+  isCode(error, "EISDIR", "ELOOP", "ENOTDIR", "ENXIO");
+
+/** A failure in a word, for logs: its code, or its name. */
+export function codeOf(error: unknown): string {
+  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
+  if (typeof code === "string") return code;
+  return error instanceof Error ? error.name : "unknown";
 }

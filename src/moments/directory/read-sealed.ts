@@ -9,12 +9,17 @@ import {
   type PackageStatus,
   pathShape,
 } from "../package/record.ts";
-import { codeOf, isNoFile } from "./disk-errors.ts";
-import { checkName } from "./names.ts";
+import { checkName, sizeIfThere } from "./names.ts";
 import { readStatus } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
-import { assertThere, readFolder, readPieces, readWhole } from "./read-package.ts";
-import { sizeIfThere } from "./remove-tree.ts";
+import {
+  assertThere,
+  codeOf,
+  isNoFile,
+  readFolder,
+  readPieces,
+  readWhole,
+} from "./read-package.ts";
 import { type Difference, incompleteness } from "./verify.ts";
 
 export interface ReadPackage {

@@ -9,12 +9,11 @@ import {
   syncNames,
 } from "../../core/storage/files/file-ports.ts";
 import { bytesIn, manifestFile } from "../package/content.ts";
-import { codeOf } from "./disk-errors.ts";
 import { type As, isHere, pathOf, placesIn } from "./names.ts";
 import { isInFlight, noteComing, readStatus, removeNote } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
-import { finishRemoval, removeHere } from "./remove-here.ts";
-import { removeTree } from "./remove-tree.ts";
+import { codeOf } from "./read-package.ts";
+import { finishRemoval, removeHere, removeTree } from "./remove.ts";
 import { publish, syncFolder } from "./save-package.ts";
 import { verifyFolder } from "./verify.ts";
 
@@ -23,23 +22,19 @@ const statusesAtOnce = 16;
 
 type Found = ReadonlySet<As>;
 
-/** Makes the directory, if need be, and removes what writers left that died. */
-export async function prepare(ports: PackagePorts): Promise<void> {
+/**
+ * Makes the directory, if need be, finishes begun deletions, gives a package that was written whole its name, and removes every half,
+ * with a report. Running it again after any interruption comes to the same end.
+ *
+ * @returns the names of packages that were on their way to a bucket from memory.
+ */
+export async function recover(ports: PackagePorts): Promise<ReadonlySet<string>> {
   const { disk, path } = ports;
   await makeDirectory(disk, path);
   for (const { name, kind } of await disk.list(path)) {
     if (kind === "file" && isTemporaryName(name)) await disk.unlink(join(path, name));
   }
   await syncNames(ports, path);
-}
-
-/**
- * Finishes begun deletions, gives a package that was written whole its name, and removes every half,
- * with a report. Running it again after any interruption comes to the same end.
- *
- * @returns the names of packages that were on their way to a bucket from memory.
- */
-export async function recover(ports: PackagePorts): Promise<ReadonlySet<string>> {
   const inFlight = new Set<string>();
   const recoverOne = async ([name, found]: readonly [string, Found]) => {
     ports.guard();

@@ -7,7 +7,7 @@ import { readStatus } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { readPackage } from "./read-sealed.ts";
-import { removeHere } from "./remove-here.ts";
+import { removeHere } from "./remove.ts";
 import { ownersOf } from "./whose.ts";
 
 export interface RetentionLimits {

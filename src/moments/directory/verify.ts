@@ -4,9 +4,8 @@ import type { Disk } from "../../core/storage/disk/disk.ts";
 import { isCode } from "../../core/storage/files/file-ports.ts";
 import { foldersOf, manifestFile } from "../package/content.ts";
 import type { FileEntry, Manifest } from "../package/record.ts";
-import { type Directory, pathOf } from "./names.ts";
+import { type Directory, entriesOf, pathOf } from "./names.ts";
 import { hashFile, readFolder } from "./read-package.ts";
-import { entriesOf } from "./remove-tree.ts";
 
 /** One after the other, a disk's answers take longer than what is done with them. */
 const readsAtOnce = 8;
@@ -42,7 +41,8 @@ export async function verifyFolder(
     const kind = problem?.kind;
     if (kind === "newer" || kind === "seed") return { name, state: kind, differences: [] };
     const detail = problem?.detail ?? "feedback.json cannot be read";
-    return damaged(name, [{ path: manifestFile, kind: "manifest", detail }]);
+    const differences = [{ path: manifestFile, kind: "manifest", detail } as const];
+    return { name, state: "damaged", differences };
   }
   const { disk } = from;
   const folder = pathOf(from, name, as);
@@ -51,13 +51,12 @@ export async function verifyFolder(
     found[index] = await differenceOf(disk, folder, file);
   });
   const differences = found.filter((difference) => difference !== undefined);
-  differences.push(...(await unlisted(disk, folder, manifest)));
-  if (differences.length > 0) return { ...damaged(name, differences), manifest };
-  return { name, state: "whole", differences, manifest };
-}
-
-function damaged(name: string, differences: readonly Difference[]): Verification {
-  return { name, state: "damaged", differences };
+  const listed = new Set([manifestFile, ...manifest.files.map(({ path }) => path)]);
+  for (const path of await pathsIn(disk, folder, manifest)) {
+    if (!listed.has(path))
+      differences.push({ path, kind: "unlisted", detail: "not of this package" });
+  }
+  return { name, state: differences.length > 0 ? "damaged" : "whole", differences, manifest };
 }
 
 /** Compares names and sizes alone: what makes a package complete. */
@@ -111,15 +110,4 @@ export async function pathsIn(
     } else found.push(name);
   }
   return found.sort();
-}
-
-/** What is in the folder and not in the manifest. */
-async function unlisted(
-  disk: Disk,
-  folder: string,
-  manifest: Manifest,
-): Promise<readonly Difference[]> {
-  const listed = new Set([manifestFile, ...manifest.files.map(({ path }) => path)]);
-  const others = (await pathsIn(disk, folder, manifest)).filter((path) => !listed.has(path));
-  return others.map((path) => ({ path, kind: "unlisted", detail: "not of this package" }));
 }

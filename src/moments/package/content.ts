@@ -80,7 +80,7 @@ export function rememberDigest(bytes: Uint8Array): void {
 }
 
 /** 64 hex digits. Absent for bytes that did not come that way: a redaction made them. */
-export function digestOf(bytes: Uint8Array): string | undefined {
+function digestOf(bytes: Uint8Array): string | undefined {
   return known.get(bytes);
 }
 
@@ -120,6 +120,6 @@ export function pcmParts({ pcm }: AudioRef): readonly Uint8Array[] {
 }
 
 /** All of audio.wav, in order. */
-export function wavParts(audio: AudioRef): readonly Uint8Array[] {
+function wavParts(audio: AudioRef): readonly Uint8Array[] {
   return [wavHeader(audio.samples), ...pcmParts(audio)];
 }

@@ -128,6 +128,6 @@ export function writeManifest(manifest: Manifest): Buffer {
 }
 
 /** How feedback.json ends. */
-export function crcLine(crc: number): string {
+function crcLine(crc: number): string {
   return `  "crc32": "${crc.toString(16).padStart(8, "0")}"\n}\n`;
 }

@@ -8,9 +8,9 @@ import type {
   Redaction,
 } from "../package/record.ts";
 import { type AudioSnapshot, audioRef, chunksIn, sourceStartOf, startOf } from "./audio-ring.ts";
+import { millis, seconds } from "./capture-clock.ts";
 import type { BufferedFrame } from "./frame-buffer.ts";
 import type { BufferedMessage } from "./message-buffer.ts";
-import { millis, seconds } from "./times.ts";
 
 export type DraftFrame = Omit<FrameEntry, "file"> & { readonly jpeg: Uint8Array };
 export type DraftAudio = Omit<AudioEntry, "file" | "rate_hz" | "channels" | "bits" | "samples"> &

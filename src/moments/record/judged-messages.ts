@@ -1,11 +1,11 @@
 import { invalid } from "../../core/errors.ts";
 import type { PackageMessage } from "../package/record.ts";
+import { seconds } from "./capture-clock.ts";
 import { draftMessage, type Zero } from "./draft.ts";
 import type { Label, MomentInput, TranscriptMessage } from "./label.ts";
 import { limits } from "./limits.ts";
 import { type BufferedMessage, bufferedMessage } from "./message-buffer.ts";
-import { isOfChat, type Reaction, type TargetTurn, targetTurn } from "./target-turn.ts";
-import { seconds } from "./times.ts";
+import { isOfChat, type TargetTurn, targetTurn } from "./target-turn.ts";
 
 /** The words of a moment, and which of them it is about. */
 export interface JudgedMessages {
@@ -30,19 +30,21 @@ export function judgedMessages(
   now: Zero & { readonly ageMs: number },
 ): JudgedMessages {
   const chatId = input.chatId ?? chatOf(seen, input);
-  const reaction: Reaction = {
-    channel: label.channel,
-    source: label.source,
+  const { channel, source } = label;
+  const { turnId, messageId, targetMessageId } = input;
+  const reaction = {
+    channel,
+    source,
     ageMs: now.ageMs,
     chatId,
-    turnId: input.turnId ?? null,
-    messageId: input.messageId ?? null,
-    targetMessageId: input.targetMessageId ?? null,
+    turnId,
+    messageId,
+    targetMessageId,
   };
   const lastSeq = seen.at(-1)?.seq ?? 0;
   const ours = seen.filter((message) => isOfChat(message, chatId));
   const target = targetTurn(ours, reaction);
-  const isNamed = reaction.targetMessageId !== null;
+  const isNamed = targetMessageId !== undefined;
   // An answer whose question has left the buffer is of no use for training.
   const isWhole = target !== undefined && (!isNamed || hasQuestion(ours, target));
   const transcript = isWhole ? [] : (input.transcript ?? []).slice(-limits.messages);

@@ -47,7 +47,6 @@ export interface MomentInput {
   readonly idempotencyKey?: string | undefined;
   /** The id of a package that this one corrects. */
   readonly supersedes?: string | undefined;
-  readonly trace?: { readonly trace_id: string; readonly span_id: string } | undefined;
   /** The words that fired it. */
   readonly matched?: readonly string[] | undefined;
 }
@@ -86,9 +85,6 @@ const labelShape = members({
   targetMessageId: named,
   idempotencyKey: optional(chars(1, 255)),
   supersedes: optional(matching(/^[0-9a-f]{12}$/)),
-  trace: optional(
-    members({ trace_id: matching(/^[0-9a-f]{32}$/), span_id: matching(/^[0-9a-f]{16}$/) }),
-  ),
   matched: optional(list(chars(1, 500), 100)),
 });
 

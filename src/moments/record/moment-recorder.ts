@@ -24,7 +24,7 @@ import {
   recorderSettings,
 } from "./options.ts";
 import { type AudioChunk, samplesOfBytes } from "./pcm.ts";
-import { accepted, Receipt, refused } from "./receipt.ts";
+import { Receipt, refused } from "./receipt.ts";
 import { bytesOfKey, RecentMoments, targetKey } from "./recent-moments.ts";
 import { SaveQueue } from "./save-queue.ts";
 
@@ -253,7 +253,9 @@ export class MomentRecorder {
     if (this.#isFull) return refused(names, "busy");
     const reduced = words.reduced ?? this.#reduced(received);
     for (const [name, read] of this.#live) this.#buffers.captured.set(name, read());
-    const receipt = new Receipt(accepted(names, reduced), this.#options.uploads);
+    const state = { ...names, accepted: true, durable: false, uploaded: false };
+    const kept = reduced === null ? state : { ...state, reduced };
+    const receipt = new Receipt(kept, this.#options.uploads);
     const known = { ...words, ...received, wallMs, uuid, label, input, reduced };
     const trigger = { ...known, consent: this.#consent };
     this.#capture(new Moment(receipt, trigger, this.#buffers, this.#options));

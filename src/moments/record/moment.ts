@@ -15,6 +15,7 @@ import {
 } from "../package/record.ts";
 import { type AudioSnapshot, joined, startOf } from "./audio-ring.ts";
 import type { MomentBuffers } from "./buffers.ts";
+import { millis, seconds } from "./capture-clock.ts";
 import { effectiveConsent } from "./consent.ts";
 import {
   type DraftAudio,
@@ -32,7 +33,6 @@ import { limits } from "./limits.ts";
 import type { RecorderSettings } from "./options.ts";
 import type { Receipt } from "./receipt.ts";
 import { isOfChat, type TargetTurn } from "./target-turn.ts";
-import { millis, seconds } from "./times.ts";
 
 /** What is known at the trigger. */
 interface Trigger extends Omit<JudgedMessages, "reduced">, Zero {
@@ -212,7 +212,7 @@ export class Moment {
       chat_id: chatId,
       matched: input.matched ?? [],
       supersedes: input.supersedes ?? null,
-      trace: input.trace ?? null,
+      trace: null,
       consent: effectiveConsent(consent),
       reduced,
       window: {
@@ -263,10 +263,8 @@ function placedTrigger(trigger: TargetTurn["triggerTurn"], messages: readonly Pa
   return { ...trigger, index: index < 0 ? null : index };
 }
 
-function entryOfFrame(frame: DraftFrame, index: number): FrameEntry {
-  const { t_ms, timestamp, seq, width, height, camera, source_t_ms } = frame;
-  const file = frameFile(index);
-  return { file, t_ms, timestamp, seq, width, height, camera, source_t_ms };
+function entryOfFrame({ jpeg: _, ...entry }: DraftFrame, index: number): FrameEntry {
+  return { file: frameFile(index), ...entry };
 }
 
 function entryOf(audio: DraftAudio | null): AudioEntry | null {

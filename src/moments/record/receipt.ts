@@ -32,31 +32,49 @@ export interface ReceiptState {
  * What `record()` returns: it keeps reporting what became of the moment. The promises are methods,
  * because a rejected promise that the caller did not ask for would end the process.
  */
-export class Receipt implements ReceiptState {
-  declare readonly id: string;
-  declare readonly name: string;
-  declare readonly accepted: boolean;
-  declare readonly durable: boolean;
-  declare readonly uploaded: boolean;
-  declare readonly reason?: ReceiptReason;
-  declare readonly reduced?: Reduced;
-  declare readonly duplicate_of?: string;
+export class Receipt {
+  #state: ReceiptState;
   readonly #decided = Promise.withResolvers<void>();
   readonly #durable = Promise.withResolvers<void>();
   readonly #uploaded = Promise.withResolvers<void>();
 
   /** @param uploads whether this run uploads packages. */
   constructor(state: ReceiptState, uploads = true) {
-    Object.assign(this, state);
+    this.#state = state;
     if (!uploads && !state.uploaded) this.#uploaded.reject(notUploaded());
     // Not every promise is asked for. Those who ask still get the rejection.
     for (const { promise } of [this.#durable, this.#uploaded]) promise.catch(() => undefined);
     if (!state.accepted) this.#settle();
   }
 
+  get id(): string {
+    return this.#state.id;
+  }
+  get name(): string {
+    return this.#state.name;
+  }
+  get accepted(): boolean {
+    return this.#state.accepted;
+  }
+  get durable(): boolean {
+    return this.#state.durable;
+  }
+  get uploaded(): boolean {
+    return this.#state.uploaded;
+  }
+  get reason(): ReceiptReason | undefined {
+    return this.#state.reason;
+  }
+  get reduced(): Reduced | undefined {
+    return this.#state.reduced;
+  }
+  get duplicate_of(): string | undefined {
+    return this.#state.duplicate_of;
+  }
+
   /** As it is now. */
   toJSON(): ReceiptState {
-    return { ...this };
+    return this.#state;
   }
 
   /** Resolves when it is durable, or as soon as something says why it is not. Never rejects. */
@@ -85,12 +103,13 @@ export class Receipt implements ReceiptState {
 
   /** For the recorder alone. */
   update(change: Partial<ReceiptState>): void {
+    const { reason: _, ...rest } = this.#state;
     // What stood in the way is over once it is durable.
-    if (change.durable) Reflect.deleteProperty(this, "reason");
-    Object.assign(this, change);
-    if (this.durable || this.reason !== undefined) this.#decided.resolve();
-    if (this.durable) this.#durable.resolve();
-    if (this.uploaded) this.#uploaded.resolve();
+    const isOver = change.durable === true && change.reason === undefined;
+    this.#state = { ...(isOver ? rest : this.#state), ...change };
+    if (this.#state.durable || this.#state.reason !== undefined) this.#decided.resolve();
+    if (this.#state.durable) this.#durable.resolve();
+    if (this.#state.uploaded) this.#uploaded.resolve();
   }
 
   /** For the recorder alone: it will not become durable. */
@@ -100,7 +119,7 @@ export class Receipt implements ReceiptState {
   }
 
   #settle(): void {
-    const why = `The moment was not kept: ${this.reason}`;
+    const why = `The moment was not kept: ${this.#state.reason}`;
     const error = new ThroughlineError(why, { code: "THROUGHLINE_UNAVAILABLE" });
     this.#decided.resolve();
     this.#durable.reject(error);
@@ -113,15 +132,12 @@ function notUploaded(): ThroughlineError {
   return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
 }
 
-type Names = Pick<ReceiptState, "id" | "name">;
-
-export function accepted(names: Names, reduced: Reduced | null): ReceiptState {
-  const state = { ...names, accepted: true, durable: false, uploaded: false };
-  return reduced === null ? state : { ...state, reduced };
-}
-
 /** Nothing of it exists. */
-export function refused(names: Names, reason: ReceiptReason, duplicateOf?: string): Receipt {
+export function refused(
+  names: Pick<ReceiptState, "id" | "name">,
+  reason: ReceiptReason,
+  duplicateOf?: string,
+): Receipt {
   const state = { ...names, accepted: false, durable: false, uploaded: false, reason };
   return new Receipt({ ...state, duplicate_of: duplicateOf });
 }

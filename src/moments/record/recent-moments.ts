@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { Lru } from "../../core/lru.ts";
+import { sha256 } from "../../core/sha256.ts";
 import { packageId } from "../package/package-name.ts";
 import type { Sentiment } from "../package/record.ts";
 import type { JudgedMessages } from "./judged-messages.ts";
@@ -68,7 +68,7 @@ export class RecentMoments {
 
 /** The same bytes for the same key, in every run. */
 export function bytesOfKey(key: string): (into: Uint8Array) => void {
-  return (into) => into.set(createHash("sha256").update(key).digest().subarray(0, into.length));
+  return (into) => into.set(sha256(key).subarray(0, into.length));
 }
 
 /** What a pat is about: of two chats in which nothing was judged, not the same. */

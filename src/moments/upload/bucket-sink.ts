@@ -49,8 +49,7 @@ export class BucketSink implements PackageSink {
     try {
       return await packages.save(moment, signal);
     } catch (error) {
-      const isDisk = error instanceof SaveError && error.reason !== "redaction_failed";
-      const sent = isDisk ? await this.#send(moment, signal) : undefined;
+      const sent = error instanceof SaveError ? await this.#send(moment, signal) : undefined;
       if (sent === undefined) throw error;
       return sent;
     }

@@ -68,7 +68,7 @@ export class Outbox implements Sender {
   readonly #ports: OutboxPorts;
   readonly #items = new Map<string, Item>();
   readonly #buckets = new Map<string, S3Bucket>();
-  readonly #listeners = new Set<(name: string) => void>();
+  #uploaded: (name: string) => void = () => undefined;
   readonly #running = new Map<string, { stop(): void; readonly done: Promise<unknown> }>();
   /** Why the target is not asked before `dueAt`, on the monotonic clock. */
   #target = { error: null as UploadFailure | null, failures: 0, dueAt: Number.NEGATIVE_INFINITY };
@@ -126,10 +126,9 @@ export class Outbox implements Sender {
     };
   }
 
-  /** Calls back with the name of each package that was uploaded. @returns a function that ends it. */
-  onUploaded(listener: (name: string) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** Calls back with the name of each package that was uploaded. */
+  onUploaded(listener: (name: string) => void): void {
+    this.#uploaded = listener;
   }
 
   pending(
@@ -279,7 +278,7 @@ export class Outbox implements Sender {
     if (failure !== undefined) return this.#settle(item, failure);
     // What was asked for since is another item.
     if (this.#items.get(keyOf(item)) === item) this.#items.delete(keyOf(item));
-    if (isUploaded) for (const listener of this.#listeners) listener(name);
+    if (isUploaded) this.#uploaded(name);
   }
 
   /**
