@@ -3,8 +3,8 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { partsOf } from "../src/moments/directory/content.ts";
 import { PackageDirectory } from "../src/moments/directory/package-directory.ts";
+import { partsOf } from "../src/moments/package/content.ts";
 import type { SealedMoment } from "../src/moments/package/package-sink.ts";
 import { type Figure, ms } from "./figure.ts";
 import { interleaved } from "./measure.ts";

@@ -91,15 +91,12 @@ const refused: readonly [door: Door, given: readonly unknown[], message: string 
   ["openPostgresStorage", [{ migrate: "yes" }, { migrate: 1 }], "migrate must be true or false"],
   ["openPostgresStorage", [{ companion: 5 }, { companion: null }], "companion must be "],
   ["recorder", [{ onEvent: {} }, { onEvent: "x" }], "onEvent must be a function"],
-  ["recorder", [{ limits: [] }, { limits: null }], "limits must be an object"],
+  ["recorder", [{ consent: [] }, { consent: null }], "consent must be an object"],
   [
     "openPostgresStorage",
     [{ pool: { ...pool, options: { max: 1 } } }],
     "the pool has max 1: at least 2",
   ],
-  ...rows("recorder", "maxMediaPerHour", ["3", null, Number.NaN, 1 / 0]),
-  ...rows("recorder", "maxWaiting", ["3", null, Number.NaN, 1 / 0]),
-  ...rows("recorder", "maxPinnedBytes", ["3", null, Number.NaN, 1 / 0]),
 ];
 
 /** The wrong values of one option, which the error names. */
@@ -136,7 +133,7 @@ const names: Readonly<Record<Door, readonly string[]>> = {
   openPostgresStorage: [
     ...["companion", "leaseMs", "durability", "migrate", "clock", "timers", "newId", "logger"],
   ],
-  recorder: ["maxMediaPerHour", "maxWaiting", "maxPinnedBytes", "limits"],
+  recorder: ["consent", "encoder", "redact", "onEvent"],
 };
 for (const [door, absent] of Object.entries(names) as [Door, readonly string[]][]) {
   test(`every option of ${door} that is undefined is as if absent`, async () => {

@@ -18,8 +18,7 @@ import { silentLogger } from "../src/core/logger.ts";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
 import { checkMoments } from "../src/moments/checks/moments.ts";
 import type { MomentsOptions } from "../src/moments/moments.ts";
-import { readManifest } from "../src/moments/package/read-manifest.ts";
-import { writeManifest } from "../src/moments/package/write-manifest.ts";
+import { readManifest, writeManifest } from "../src/moments/package/manifest.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
@@ -569,7 +568,7 @@ test("a body that is encoded is refused, and identity is no encoding", async (t)
 });
 
 test("a picture that cannot be kept is refused; one that comes too soon is not an error", async (t) => {
-  const c = await withMoments(t, [], { limits: { oneFrameBytes: 1_000 } });
+  const c = await withMoments(t);
   const feed = (bytes: Uint8Array) => c.feed("/api/frames", "image/jpeg", bytes);
   assert.deepEqual(await jsonOf(await feed(await picture()), 200), { result: "off" });
   await c.post("/api/feedback/consent", agreed);
@@ -577,11 +576,7 @@ test("a picture that cannot be kept is refused; one that comes too soon is not a
   for (const bytes of [new Uint8Array(0), Buffer.from("<html></html>"), cutOff]) {
     await problemOf(await feed(bytes), 400, "THROUGHLINE_INVALID");
   }
-  const noise = { type: "gaussian", mean: 128, sigma: 30 } as const;
-  const large = sharp({
-    create: { width: 640, height: 480, channels: 3, background: "teal", noise },
-  });
-  const tooLarge = await feed(await large.jpeg().toBuffer());
+  const tooLarge = await feed(Buffer.concat([await picture()], 2_097_153));
   await problemOf(tooLarge, 413, "THROUGHLINE_TOO_LARGE");
   for (const result of ["accepted", "throttled"]) {
     assert.deepEqual(await jsonOf(await feed(await picture()), 200), { result });

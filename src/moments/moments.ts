@@ -3,11 +3,10 @@
 
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
 import {
+  aText,
   type Checks,
   type Defaults,
-  oneOf,
   type Resolved,
   resolveOptions,
 } from "../core/options.ts";
@@ -22,7 +21,7 @@ import { isMeant, type Selection } from "./directory/whose.ts";
 import { packageId } from "./package/package-name.ts";
 import type { Consent } from "./package/record.ts";
 import { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
-import { type ConsentInput, initialConsent } from "./record/consent.ts";
+import type { ConsentInput } from "./record/consent.ts";
 import { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
 import type { ReadFile } from "./record/options.ts";
 import {
@@ -41,19 +40,16 @@ import {
   effectiveMode,
   type StorageMode,
   type StorageSettings,
-  storageModes,
 } from "./upload/mode.ts";
 import { Outbox, type OutboxStatistics, refusals } from "./upload/outbox.ts";
 
 export interface MomentsOptions extends RecordingOptions {
   /**
    * Where packages go: `local`; `local+s3`, to the disk and then to the bucket; `s3`, to the bucket,
-   * and to the disk while the bucket is not available.
+   * and to the disk while the bucket is not available. Any other is `local`, and the statistics say so.
    * @default "local+s3", which is `local` as long as no bucket is named
    */
-  readonly mode?: StorageMode | undefined;
-  /** The same as somebody wrote it: an unknown one is `local`, and said. `mode` goes before it. */
-  readonly modeText?: string | undefined;
+  readonly mode?: string | undefined;
   /**
    * Records by rule too: a long pat, and words that hurt, one of either in 30 s.
    * @default false
@@ -78,7 +74,6 @@ export interface MomentsOptions extends RecordingOptions {
 const defaults = {
   ...recordingDefaults,
   mode: undefined,
-  modeText: undefined,
   autoRecord: false,
   s3: undefined,
   persona: undefined,
@@ -88,7 +83,7 @@ const defaults = {
 
 const checks: Checks<MomentsOptions> = {
   ...recordingChecks,
-  mode: oneOf(...storageModes),
+  mode: aText,
   persona: [
     "text or a function",
     (value) => typeof value === "string" || typeof value === "function",
@@ -116,11 +111,38 @@ export interface ForgetReceipt extends DeleteReceipt {
   readonly isBucketSearched?: boolean | undefined;
 }
 
-/** The rolling buffers and the packages of one companion. */
-export interface Moments extends AsyncDisposable {
+/** The rolling buffers and the packages of one companion. `openMoments` makes it. */
+export class Moments implements AsyncDisposable {
   readonly recorder: MomentRecorder;
   readonly packages: PackageDirectory;
-  statistics(): MomentsStatistics;
+  readonly #parts: Parts;
+  readonly #size: ReturnType<typeof packageBytes>;
+  readonly #auto: AutoRecord | undefined;
+  readonly #agreed = listeners<[consent: Consent, by: "here" | "elsewhere"]>();
+
+  constructor(parts: Parts, autoRecord: boolean) {
+    const { recorder, packages, clock } = parts;
+    this.#parts = parts;
+    this.recorder = recorder;
+    this.packages = packages;
+    this.#size = packageBytes(packages, clock);
+    this.#size.look();
+    this.#auto = autoRecord ? new AutoRecord((input) => recorder.record(input), clock) : undefined;
+  }
+
+  statistics(): MomentsStatistics {
+    const { settings, loop, lacks } = this.#parts;
+    const { mode, reason, mayUpload } = effectiveMode({ ...settings, lacks: lacks() });
+    return {
+      ...this.recorder.stats,
+      storage_mode: mode,
+      storage_reason: reason,
+      package_bytes: this.#size.look(),
+      s3_bucket: mayUpload ? (settings.bucket ?? null) : null,
+      outbox: loop?.statistics() ?? null,
+    };
+  }
+
   /**
    * From now on this is agreed to, and nothing else, in later runs too. What is withdrawn ends at once;
    * what was recorded before stays as it was agreed to then, until it is forgotten.
@@ -128,31 +150,59 @@ export interface Moments extends AsyncDisposable {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: nothing has changed. `THROUGHLINE_UNAVAILABLE`: it
    * holds in this run, and could not be kept for the next.
    */
-  agree(input: ConsentInput): Promise<Consent>;
+  async agree(input: ConsentInput): Promise<Consent> {
+    this.recorder.agree(input);
+    return await this.#keep("here");
+  }
+
   /**
    * Another process of this companion was told what is agreed to. The later of the two holds.
    *
    * @throws ThroughlineError as `agree`.
    */
-  agreedElsewhere(consent: unknown): Promise<void>;
+  async agreedElsewhere(consent: unknown): Promise<void> {
+    if (this.recorder.agreedElsewhere(consent)) await this.#keep("elsewhere");
+  }
+
   /** Calls back once something else is agreed to. @returns a function that ends it. */
-  onAgreed(listener: (consent: Consent, by: "here" | "elsewhere") => void): () => void;
+  onAgreed(listener: (consent: Consent, by: "here" | "elsewhere") => void): () => void {
+    return this.#agreed.on(listener);
+  }
+
   /** Something that a rule may take for a reaction. `undefined`: none did, or rules are off. */
-  happened(event: AutoEvent, chatId?: string): Receipt | undefined;
+  happened(event: AutoEvent, chatId?: string): Receipt | undefined {
+    const answer = this.#auto && this.recorder.lastAnswer(chatId);
+    return answer && this.#auto?.react(event, answer.text, chatId ?? answer.chatId ?? undefined);
+  }
+
   /** Calls back at every event of a receipt. @returns a function that ends it. */
-  onEvent(listener: (event: MomentEvent) => void): () => void;
+  onEvent(listener: (event: MomentEvent) => void): () => void {
+    return this.#parts.events.on(listener);
+  }
+
   /**
    * Forgets moments: those that wait to be saved, packages, and their copies in buckets, which are
    * deleted there as soon as the bucket answers. Of a chat, also what the buffers hold. Of a message,
    * the moments that hold it.
    *
-   * `inBucket`: also what the bucket has and this home does not know of, such as packages of another
-   * device: all of the bucket is looked through.
+   * @param inBucket also what the bucket has and this home does not know of, such as packages of another
+   *   device: all of the bucket is looked through.
    */
-  forget(
+  async forget(
     selection: Selection,
-    options?: { readonly inBucket?: boolean | undefined },
-  ): Promise<ForgetReceipt>;
+    { inBucket = false }: { readonly inBucket?: boolean | undefined } = {},
+  ): Promise<ForgetReceipt> {
+    const { recorder, packages } = this;
+    const { loop } = this.#parts;
+    await recorder.forget((facts) => isMeant(selection, facts.name, [facts]) === true);
+    if ("chatId" in selection) await recorder.forgetChat(selection.chatId);
+    const receipt = await packages.delete(selection);
+    recorder.deleted(receipt.deleted);
+    for (const name of receipt.deleted) this.#retracted(name);
+    if (!inBucket || loop === undefined) return receipt;
+    return { ...receipt, isBucketSearched: await forgetInBucket(packages, loop, selection) };
+  }
+
   /**
    * Takes a reaction back: it stays, no export has it, and its copies in buckets are marked too, those
    * that are still to come as well.
@@ -160,19 +210,75 @@ export interface Moments extends AsyncDisposable {
    * @returns `bucket`: it is not here; the mark goes to the bucket, which has it.
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`
    */
-  retract(name: string, mark: Mark): Promise<"here" | "bucket">;
+  async retract(name: string, mark: Mark): Promise<"here" | "bucket"> {
+    await this.packages.retract(name, mark);
+    this.#retracted(name);
+    return (await this.packages.has(name)) ? "here" : "bucket";
+  }
+
   /**
    * Removes from the bucket what uploads left there that ended before their manifest: of any device, if
    * nothing was added for a day.
    */
-  removeCutOff(): Promise<CutOffReceipt>;
+  removeCutOff(): Promise<CutOffReceipt> {
+    const { loop, clock } = this.#parts;
+    return removeCutOff(this.packages, loop, clock.now());
+  }
+
   /** Tries again now what is pending or dead. Resolves when nothing is due any more. */
-  upload(): Promise<void>;
+  async upload(): Promise<void> {
+    const { loop } = this.#parts;
+    loop?.probe();
+    await loop?.idle();
+  }
+
   /**
    * Takes nothing more, and saves what waits for at most 4 s; what is left then is lost, and reported.
    * Uploads that are pending go up in the next run.
    */
-  close(): Promise<void>;
+  async close(): Promise<void> {
+    const { sink, loop } = this.#parts;
+    sink?.useDisk();
+    await this.recorder.close();
+    await loop?.close();
+    await this.#size.close();
+    await this.packages.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  /** Reports what is agreed to now, and keeps it for later runs. */
+  async #keep(by: "here" | "elsewhere"): Promise<Consent> {
+    const { consent } = this.recorder;
+    this.#agreed.tell(consent, by);
+    return await this.#parts.consent.keep(consent);
+  }
+
+  #retracted(name: string): void {
+    const receipt = { id: packageId(name), name, accepted: true, durable: false, uploaded: false };
+    this.#parts.events.tell({ type: "feedback.retracted", receipt });
+  }
+}
+
+interface Opened {
+  readonly packages: PackageDirectory;
+  /** What sends them; `undefined`: nothing is sent. */
+  readonly loop: Outbox | undefined;
+  /** Where moments go; `undefined`: to the packages. */
+  readonly sink: BucketSink | undefined;
+  /** What the last attempt to upload lacked. */
+  lacks(): StorageSettings["lacks"];
+}
+
+/** What moments are made of. */
+interface Parts extends Opened {
+  readonly recorder: MomentRecorder;
+  readonly clock: Clock;
+  readonly consent: KeptConsent;
+  readonly events: ReturnType<typeof listeners<[MomentEvent]>>;
+  readonly settings: StorageSettings;
 }
 
 /**
@@ -185,25 +291,12 @@ export async function openMoments(
   ports: Runtime,
   home: OwnHome,
   readFile: ReadFile,
-  options: MomentsSettings,
+  { s3, mode: asked, autoRecord, ...options }: MomentsSettings,
 ): Promise<Moments> {
-  const { clock, logger, timers } = ports;
-  const {
-    s3,
-    mode: asked,
-    modeText,
-    autoRecord,
-    persona,
-    withSkills,
-    hurtful,
-    ...recording
-  } = options;
+  const { clock, logger, timers, keepPhotoMetadata } = ports;
+  const { persona: _, withSkills: __, hurtful: ___, ...recording } = options;
   const events = listeners<[MomentEvent]>();
-  const tell = (event: MomentEvent) => {
-    events.tell(event);
-    recording.onEvent(event);
-  };
-  const settings = { mode: asked ?? modeText, bucket: s3?.bucket };
+  const settings = { mode: asked, bucket: s3?.bucket };
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
   const target = mayUpload && s3 ? resolveTarget(s3) : undefined;
@@ -211,91 +304,22 @@ export async function openMoments(
   const { packages, loop, sink } = opened;
   const written = { disk: realDisk, unsyncedNames: new Set<string>(), guard: home.assertWriter };
   const consent = new KeptConsent({ ...ports, ...written }, home.path);
-  const size = packageBytes(packages, clock);
   const recorder = new MomentRecorder({
     ...recording,
-    sink: sink ?? packages,
     clock,
     timers,
     logger,
-    agreed: await agreedBefore(consent, logger),
-    known: (id) => receiptOf(id, packages),
     readFile,
+    keepPhotoMetadata,
+    sink: sink ?? packages,
+    agreed: await consent.read(),
+    known: (id) => receiptOf(id, packages),
     uploads: mode !== "local",
-    keepPhotoMetadata: ports.keepPhotoMetadata,
-    onEvent: tell,
+    onEvent: events.tell,
   });
-  const stopUploads = loop?.onUploaded((name) => recorder.uploaded(name));
+  loop?.onUploaded((name) => recorder.uploaded(name));
   await loop?.start();
-  const auto = autoRecord ? new AutoRecord((input) => recorder.record(input), clock) : undefined;
-  size.look();
-  const close = async () => {
-    sink?.useDisk();
-    await recorder.close();
-    stopUploads?.();
-    await loop?.close();
-    await size.close();
-    await packages.close();
-  };
-  return {
-    recorder,
-    packages,
-    close,
-    [Symbol.asyncDispose]: close,
-    statistics: () => ({
-      ...recorder.stats,
-      ...storageNow(settings, opened.lacks()),
-      package_bytes: size.look(),
-      s3_bucket: mayUpload ? (s3?.bucket ?? null) : null,
-      outbox: loop?.statistics() ?? null,
-    }),
-    ...agreements(recorder, consent),
-    happened: (event, chatId) => {
-      const answer = auto && recorder.lastAnswer(chatId);
-      return answer && auto?.react(event, answer.text, chatId ?? answer.chatId ?? undefined);
-    },
-    forget: async (selection, { inBucket = false } = {}) => {
-      await recorder.forget((facts) => isMeant(selection, facts.name, [facts]) === true);
-      if ("chatId" in selection) await recorder.forgetChat(selection.chatId);
-      const receipt = await packages.delete(selection);
-      recorder.deleted(receipt.deleted);
-      for (const name of receipt.deleted) tell(retracted(name));
-      if (!inBucket || loop === undefined) return receipt;
-      return { ...receipt, isBucketSearched: await forgetInBucket(packages, loop, selection) };
-    },
-    onEvent: events.on,
-    retract: async (name, mark) => {
-      await packages.retract(name, mark);
-      tell(retracted(name));
-      return (await packages.has(name)) ? "here" : "bucket";
-    },
-    removeCutOff: () => removeCutOff(packages, loop, clock.now()),
-    upload: async () => {
-      loop?.probe();
-      await loop?.idle();
-    },
-  };
-}
-
-/** Passes consent to the recorder, reports it, and keeps it for later runs. */
-function agreements(
-  recorder: MomentRecorder,
-  kept: KeptConsent,
-): Pick<Moments, "agree" | "agreedElsewhere" | "onAgreed"> {
-  const agreed = listeners<[consent: Consent, by: "here" | "elsewhere"]>();
-  return {
-    agree: async (input) => {
-      recorder.agree(input);
-      agreed.tell(recorder.consent, "here");
-      return await kept.keep(recorder.consent);
-    },
-    agreedElsewhere: async (told) => {
-      if (!recorder.agreedElsewhere(told)) return;
-      agreed.tell(recorder.consent, "elsewhere");
-      await kept.keep(recorder.consent);
-    },
-    onAgreed: agreed.on,
-  };
+  return new Moments({ ...opened, recorder, clock, consent, events, settings }, autoRecord);
 }
 
 /** Those who want to be told of something. `on` returns what ends it. */
@@ -312,18 +336,13 @@ function listeners<A extends readonly unknown[]>() {
   };
 }
 
-function retracted(name: string): MomentEvent {
-  const receipt = { id: packageId(name), name, accepted: true, durable: false, uploaded: false };
-  return { type: "feedback.retracted", receipt };
-}
-
 /** The packages of a home, and what sends them. */
 async function openPackages(
   ports: Runtime,
   home: OwnHome,
   s3: S3Target | undefined,
   mode: StorageMode,
-) {
+): Promise<Opened> {
   const { clock, newId, logger } = ports;
   const { bucket = "", region = "", endpoint = null } = s3 ?? {};
   const target = { bucket, region, endpoint };
@@ -347,17 +366,10 @@ async function openPackages(
   const sink = new BucketSink({ ...ports, outbox: loop, packages, first });
   const lacks = () => {
     hasClient ||= isClientInstalled();
-    return hasClient ? loop.targetError?.class : "no_client";
+    const kind = hasClient ? loop.targetError?.class : "no_client";
+    return kind === "no_credentials" || kind === "no_client" ? kind : undefined;
   };
   return { packages, lacks, loop, sink };
-}
-
-/** What earlier runs were told. A file that cannot be read agrees to nothing but words. */
-async function agreedBefore(consent: KeptConsent, logger: Logger): Promise<Consent | undefined> {
-  const agreed = await consent.read();
-  if (agreed !== "unreadable") return agreed;
-  logger.warn({ file: "consent.json" }, "it is not known what was agreed to: ask again");
-  return initialConsent;
 }
 
 /** Of a package that an earlier run made. Whether it was uploaded too is with its status. */
@@ -365,13 +377,6 @@ function receiptOf(id: string, packages: PackageDirectory): ReceiptState | undef
   const known = packages.known(id);
   if (known === undefined) return undefined;
   return { id, name: known.name, accepted: true, durable: true, uploaded: !known.isHere };
-}
-
-/** The mode that holds, by what the last attempt to upload lacked. */
-function storageNow(settings: StorageSettings, kind: string | undefined) {
-  const lacks = kind === "no_credentials" || kind === "no_client" ? kind : undefined;
-  const { mode, reason } = effectiveMode({ ...settings, lacks });
-  return { storage_mode: mode, storage_reason: reason };
 }
 
 /**

@@ -42,7 +42,6 @@ export { type ConsentInput, consentWording } from "./record/consent.ts";
 export type { DraftAudio, DraftFrame, MomentContent, Redact } from "./record/draft.ts";
 export type { PushResult } from "./record/frame-buffer.ts";
 export type { MomentInput, TranscriptMessage } from "./record/label.ts";
-export type { BufferLimits } from "./record/limits.ts";
 export type { NewMessage } from "./record/message-buffer.ts";
 export type { MomentFacts } from "./record/moment.ts";
 export { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";

@@ -9,11 +9,7 @@ import type { Page } from "playwright-core";
 import { systemClock } from "../../src/core/clock.ts";
 import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
 import { momentsRoutes } from "../../src/moments/routes.ts";
-import {
-  type Moments,
-  type MomentsOptions,
-  startMoments,
-} from "../../src/moments/start-moments.ts";
+import { type Moments, startMoments } from "../../src/moments/start-moments.ts";
 import type { Companion } from "../support/server-fixture.ts";
 import { message, say, type Visit } from "./page-fixture.ts";
 
@@ -31,11 +27,7 @@ export interface CaptureVisit extends Visit {
   readonly feedback: string;
 }
 
-/** @param limits of the buffers; those that are left out are as people have them. */
-export async function withMoments(
-  t: TestContext,
-  limits: MomentsOptions["limits"] = {},
-): Promise<CaptureVisit> {
+export async function withMoments(t: TestContext): Promise<CaptureVisit> {
   const home = mkdtempSync(join(tmpdir(), "throughline-capture-"));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   const target = { provider: "scripted", model: "scripted" };
@@ -45,7 +37,6 @@ export async function withMoments(
     sessionId: "a1b2c3d4",
     software,
     persona: "You are kind.",
-    limits,
   });
   return {
     script: [["Knock, knock"], ["Who is there?"]],

@@ -15,7 +15,7 @@ import { realDisk } from "../../src/core/storage/disk/disk.ts";
 import { silentTelemetry } from "../../src/core/telemetry.ts";
 import { systemTimers } from "../../src/core/timers.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
-import { hashOf } from "../../src/moments/package/digests.ts";
+import { hashOf } from "../../src/moments/package/content.ts";
 import { keyPrefix } from "../../src/moments/package/package-name.ts";
 import { resolveTarget, type S3Credentials } from "../../src/moments/s3/options.ts";
 import { S3Bucket } from "../../src/moments/s3/s3-bucket.ts";
@@ -120,7 +120,7 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
 
     await machine.packages.delete({ name: second.name });
     await machine.uploader.idle();
-    assert.deepEqual((await port.page(prefix, undefined, signal)).objects, []);
+    assert.deepEqual(await Array.fromAsync(port.list(prefix, signal)), []);
     await assertWhole(port, first);
 
     // From memory, with no checksum, by another device; and forgotten here because somebody asks.
@@ -134,7 +134,7 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
       true,
     );
     const there = keyPrefix(fourth.sessionId, fourth.name);
-    assert.deepEqual((await port.page(there, undefined, signal)).objects, []);
+    assert.deepEqual(await Array.fromAsync(port.list(there, signal)), []);
     await assertWhole(port, first);
   } finally {
     await machine.uploader.close();

@@ -5,16 +5,15 @@ import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import type { PackageEntry } from "../../src/moments/directory/list-packages.ts";
 import type { ReadPackages } from "../../src/moments/directory/package-directory.ts";
 import type { SkipReason } from "../../src/moments/export/selection.ts";
+import { messagesBytes, wavHeader } from "../../src/moments/package/content.ts";
+import { readManifest, writeManifest } from "../../src/moments/package/manifest.ts";
 import { packageName, packageStamp } from "../../src/moments/package/package-name.ts";
-import { readManifest } from "../../src/moments/package/read-manifest.ts";
 import {
   feedbackSchema,
   type Manifest,
   type PackageMessage,
   type Target,
 } from "../../src/moments/package/record.ts";
-import { wavHeader } from "../../src/moments/package/wav.ts";
-import { messagesBytes, writeManifest } from "../../src/moments/package/write-manifest.ts";
 
 /** 16 by 8 pixels of one red. */
 export const redJpeg = Buffer.from(

@@ -6,6 +6,7 @@ import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import type { RepairReport } from "../../src/core/storage/storage.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
 import type { PackageDirectoryOptions } from "../../src/moments/directory/ports.ts";
+import { attachmentFile, frameFile } from "../../src/moments/package/content.ts";
 import {
   makeUuidV7,
   packageId,
@@ -13,7 +14,6 @@ import {
   packageStamp,
 } from "../../src/moments/package/package-name.ts";
 import type { AudioRef, SealedMoment } from "../../src/moments/package/package-sink.ts";
-import { attachmentFile, frameFile } from "../../src/moments/package/read-manifest.ts";
 import {
   feedbackSchema,
   type PackageMessage,

@@ -5,21 +5,16 @@ import { isErrno } from "../../cli/failure.ts";
 import { counted } from "../../cli/format.ts";
 import type { Settings } from "../../cli/settings.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
-import { codeOf } from "../directory/disk-errors.ts";
 import { placesIn } from "../directory/names.ts";
-import { readStatus } from "../directory/status.ts";
-import { readTombstone } from "../directory/tombstones.ts";
+import { readStatus, readTombstone } from "../directory/notes.ts";
+import { codeOf } from "../directory/read-package.ts";
 import { verifyFolder } from "../directory/verify.ts";
 import { isClientInstalled } from "../s3/s3-bucket.ts";
 import { effectiveMode, storageModes } from "../upload/mode.ts";
 import { refusals } from "../upload/outbox.ts";
 
 export const momentChecks: Checker = async (settings) => ({
-  checks: [
-    checkMoments(settings),
-    ...(await checkNotes(join(settings.home, "feedback"))),
-    await checkPackages(join(settings.home, "feedback")),
-  ],
+  checks: [checkMoments(settings), ...(await checkPackages(join(settings.home, "feedback")))],
 });
 
 /** Where feedback packages go, by the environment. Uses no network. */
@@ -47,20 +42,43 @@ export function checkMoments({ storage, bucket }: Pick<Settings, "storage" | "bu
 /** How many files or packages are named. */
 const namedAtMost = 5;
 
-/** Whether the status of every package can be read, and is of no upload that is not tried again by itself. */
-async function checkNotes(path: string): Promise<readonly Check[]> {
+/**
+ * Whether the status of every package can be read, and is of no upload that is not tried again by itself; and whether
+ * every byte matches its checksum. Changes nothing, so it can run beside a server.
+ */
+async function checkPackages(path: string): Promise<readonly Check[]> {
+  const from = { disk: realDisk, path };
   const dead: string[] = [];
   const torn: string[] = [];
-  const from = { disk: realDisk, path };
-  for (const [name, as] of await placesHere(path)) {
+  const damaged: string[] = [];
+  const unread: string[] = [];
+  let whole = 0;
+  const places = await placesIn(from).catch((error) => error);
+  if (places instanceof Error && !isErrno(places, "ENOTDIR")) {
+    return [
+      { id: "packages", status: "failed", says: `${path} cannot be read: ${codeOf(places)}` },
+    ];
+  }
+  for (const [name, as] of places instanceof Error ? [] : places) {
     const status = as.has("status") ? await readStatus(from, name) : undefined;
     const tombstone = as.has("tombstone") ? await readTombstone(from, name) : undefined;
     if (as.has("status") && status === undefined) torn.push(name);
     for (const asked of [status?.upload, tombstone]) {
       if (asked?.state === "dead") dead.push(asked.error?.class ?? "unknown");
     }
+    if (!as.has("package")) continue;
+    try {
+      const { state, differences } = await verifyFolder(from, name);
+      if (state !== "damaged") whole++;
+      // A server may have deleted it since it was listed.
+      else if (existsSync(join(path, name))) {
+        damaged.push(...differences.map((each) => `${name}/${each.path} (${each.detail})`));
+      }
+    } catch (error) {
+      if (existsSync(join(path, name))) unread.push(`${name} (${codeOf(error)})`);
+    }
   }
-  return [uploadsCheck(dead), statusesCheck(torn, path)];
+  return [uploadsCheck(dead), statusesCheck(torn, path), bytesCheck(damaged, unread, whole)];
 }
 
 function uploadsCheck(dead: readonly string[]): Check {
@@ -85,38 +103,8 @@ function statusesCheck(torn: readonly string[], path: string): Check {
   return { id, status: "damaged", says };
 }
 
-async function placesHere(path: string): ReturnType<typeof placesIn> {
-  try {
-    return await placesIn({ disk: realDisk, path });
-  } catch (error) {
-    if (isErrno(error, "ENOTDIR")) return new Map();
-    throw error;
-  }
-}
-
-/** Checks every byte of every package. Changes nothing, so it can run beside a server. */
-async function checkPackages(path: string): Promise<Check> {
+function bytesCheck(damaged: readonly string[], unread: readonly string[], whole: number): Check {
   const id = "packages";
-  const damaged: string[] = [];
-  const unread: string[] = [];
-  let whole = 0;
-  try {
-    for (const [name, as] of await placesHere(path)) {
-      if (!as.has("package")) continue;
-      try {
-        const { state, differences } = await verifyFolder({ disk: realDisk, path }, name);
-        if (state !== "damaged") whole++;
-        // A server may have deleted it since it was listed.
-        else if (existsSync(join(path, name))) {
-          damaged.push(...differences.map((each) => `${name}/${each.path} (${each.detail})`));
-        }
-      } catch (error) {
-        if (existsSync(join(path, name))) unread.push(`${name} (${codeOf(error)})`);
-      }
-    }
-  } catch (error) {
-    return { id, status: "failed", says: `${path} cannot be read: ${codeOf(error)}` };
-  }
   const unreadSays = `not read: ${named(unread)}`;
   if (damaged.length > 0) {
     const rest = unread.length === 0 ? "" : `; ${unreadSays}`;

@@ -21,7 +21,7 @@ export function startConfiguredMoments(
   return startMoments(throughline, {
     sessionId,
     software: { name: "throughline", version },
-    modeText: storage,
+    mode: storage,
     autoRecord,
     s3: bucket === undefined ? undefined : { bucket, createBucket, region, endpoint },
     ...options,

@@ -1,26 +1,23 @@
 // <home>/consent.json: what somebody agreed to, until they say something else. Replaced whole.
 import { join } from "node:path";
 import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
-import {
-  isThere,
-  replaceFile,
-  unlinkIfThere,
-  writeAll,
-} from "../../core/storage/files/file-ports.ts";
-import { jsonOf } from "../package/read-manifest.ts";
+import type { Logger } from "../../core/logger.ts";
+import { type FilePorts, isThere, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
+import { jsonOf } from "../package/manifest.ts";
 import type { Consent } from "../package/record.ts";
-import { readConsent } from "../record/consent.ts";
-import { isNoFile } from "./disk-errors.ts";
-import type { PackagePorts } from "./ports.ts";
-import { readWhole } from "./read-package.ts";
+import { initialConsent, readConsent } from "../record/consent.ts";
+import { writeJson } from "./notes.ts";
+import { isNoFile, readWhole } from "./read-package.ts";
 
-type Ports = Pick<PackagePorts, "disk" | "newId" | "unsyncedNames" | "guard">;
+interface Ports extends FilePorts {
+  readonly logger: Logger;
+}
 
 /** What somebody agreed to, kept for later runs: of several changes the last one, whatever is slow. */
 export class KeptConsent {
   readonly #ports: Ports;
   readonly #path: string;
-  #kept: Consent | "unreadable" | undefined;
+  #kept = initialConsent;
   #last: Promise<void> = Promise.resolve();
 
   constructor(ports: Ports, home: string) {
@@ -29,20 +26,20 @@ export class KeptConsent {
   }
 
   /**
-   * Reads it before anything is kept. `undefined`: nothing was said yet. `"unreadable"`: it is not known what;
-   * then nothing is.
+   * Reads it before anything is kept. `undefined`: nothing was said yet. A file that cannot be read agrees to
+   * nothing but words.
    */
-  async read(): Promise<Consent | "unreadable" | undefined> {
-    const { disk } = this.#ports;
+  async read(): Promise<Consent | undefined> {
+    const { disk, logger } = this.#ports;
     try {
       const bytes = await readWhole(disk, this.#path);
-      if (bytes !== undefined) this.#kept = readConsent(jsonOf(bytes));
       // Larger than anything of ours is not absent.
-      else if (await isThere(disk, this.#path)) this.#kept = "unreadable";
+      if (bytes === undefined && !(await isThere(disk, this.#path))) return undefined;
+      this.#kept = readConsent(bytes && jsonOf(bytes));
     } catch (error) {
       // Torn, or somebody wrote it by hand, or it is a folder, a link or a pipe.
       if (!isThroughlineError(error, "THROUGHLINE_INVALID") && !isNoFile(error)) throw error;
-      this.#kept = "unreadable";
+      logger.warn({ file: "consent.json" }, "it is not known what was agreed to: ask again");
     }
     return this.#kept;
   }
@@ -63,12 +60,11 @@ export class KeptConsent {
   /** Survives a power cut when it resolves. */
   async #write(consent: Consent): Promise<void> {
     this.#ports.guard();
-    const bytes = Buffer.from(`${JSON.stringify(consent, undefined, 2)}\n`);
     try {
-      await replaceFile(this.#ports, this.#path, (file) => writeAll(file, bytes, 0));
+      await writeJson(this.#ports, this.#path, consent);
       this.#kept = consent;
     } catch (cause) {
-      if (withdraws(this.#kept, consent)) {
+      if (granted.some((name) => this.#kept[name] && !consent[name])) {
         await unlinkIfThere(this.#ports.disk, this.#path).catch(() => undefined); // told below
       }
       throw new ThroughlineError("what was agreed to could not be kept for the next run", {
@@ -79,10 +75,5 @@ export class KeptConsent {
   }
 }
 
+/** What nothing is allowed of at first. */
 const granted = ["frames", "audio", "upload", "export"] as const;
-
-/** Whether what was kept allows more than is agreed to now, of what nothing is allowed at first. */
-function withdraws(kept: Consent | "unreadable" | undefined, now: Consent): boolean {
-  if (kept === undefined || kept === "unreadable") return false;
-  return granted.some((name) => kept[name] && !now[name]);
-}

@@ -1,10 +1,9 @@
 import type { KeyedMutex } from "../../core/mutex.ts";
-import { codeOf } from "./disk-errors.ts";
 import { isHere, placesIn, timeOf } from "./names.ts";
+import { addTombstone, joinPlaces, noStatus, placesOf, readStatus } from "./notes.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
-import { removeHere } from "./remove-here.ts";
-import { joinPlaces, noStatus, placesOf, readStatus } from "./status.ts";
-import { addTombstone, readTombstone } from "./tombstones.ts";
+import { codeOf } from "./read-package.ts";
+import { removeHere } from "./remove.ts";
 import { isMeant, ownersHere, type Selection } from "./whose.ts";
 
 /** What a deletion found, in each place, and what it could not reach. */
@@ -46,25 +45,29 @@ export async function deletePackages(
   ports: PackagePorts,
   selection: Selection,
   waiting: readonly string[],
-  alone: KeyedMutex["run"],
+  changes: KeyedMutex,
 ): Promise<DeleteReceipt> {
   const receipt = noneDeleted();
   // They end first: under which name is not certain before.
-  for (const name of waiting) await alone(name, async () => undefined);
+  for (const name of waiting) await changes.run(name, async () => undefined);
   const names = "name" in selection ? [selection.name] : await namesHere(ports);
   for (const name of names) {
     try {
-      const found = await alone(name, () => isSelected(ports, selection, name));
+      const found = await changes.run(name, () => isSelected(ports, selection, name));
       if (found === undefined) receipt.unreadable.push(name);
       if (found !== true) continue;
+      const since = secondsNow(ports.clock);
+      const isElsewhere = await changes.run(name, () => bury(ports, name, since, receipt));
       // Outside of the mutex: the sender of the package may be waiting for it.
-      const release = await ports.sender?.hold(name);
-      const isGone = await alone(name, () => deleteOne(ports, name, receipt)).catch((error) => {
-        release?.(false);
-        throw error;
-      });
-      release?.(true);
-      if (isGone) receipt.deleted.push(name);
+      await ports.sender?.stop(name);
+      const removed = await changes.run(name, () => removeHere(ports, name));
+      if (isElsewhere) ports.sender?.pending(name, "tombstone", { since });
+      const { packages, unfinished, statuses, bytes } = removed;
+      receipt.packages += packages;
+      receipt.unfinished += unfinished;
+      receipt.statuses += statuses;
+      receipt.bytes += bytes;
+      if (packages + unfinished + statuses > 0) receipt.deleted.push(name);
     } catch (error) {
       const failed = { name, error: codeOf(error) };
       receipt.failed.push(failed);
@@ -103,10 +106,16 @@ async function isSelected(
   return isHalf || isMeant(selection, name, owners);
 }
 
-/** @returns whether there was anything of it. */
-async function deleteOne(
+/**
+ * Notes where it may be beside here, before anything of it goes: from here on nothing of it comes back, whatever
+ * happens.
+ *
+ * @returns whether there is such a place.
+ */
+async function bury(
   ports: PackagePorts,
   name: string,
+  since: number,
   receipt: DeleteReceipt,
 ): Promise<boolean> {
   const status = (await readStatus(ports, name)) ?? noStatus;
@@ -116,18 +125,8 @@ async function deleteOne(
   const target = isPending ? ports.upload?.target : undefined;
   const here = placesOf(status);
   const places = target && upload ? joinPlaces(here, [{ target, prefix: upload.prefix }]) : here;
-  const since = secondsNow(ports.clock);
-  const { places: before = [] } = (await readTombstone(ports, name)) ?? {};
-  const isElsewhere = places.length + before.length > 0;
-  // Before anything goes: from here on nothing of it comes back, whatever happens.
-  if (isElsewhere) await addTombstone(ports, name, places, since);
+  const isElsewhere = await addTombstone(ports, name, places, since);
   receipt.remote.push(...uploaded.map(({ bucket, prefix }) => ({ name, bucket, prefix })));
   receipt.pending += Number(isPending);
-  const removed = await removeHere(ports, name);
-  if (isElsewhere) ports.sender?.pending(name, "tombstone", { since });
-  receipt.packages += removed.packages;
-  receipt.unfinished += removed.unfinished;
-  receipt.statuses += removed.statuses;
-  receipt.bytes += removed.bytes;
-  return removed.packages + removed.unfinished + removed.statuses > 0;
+  return isElsewhere;
 }

@@ -9,7 +9,7 @@ import {
 } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import { wavHeader } from "../package/wav.ts";
+import { wavHeader } from "../package/content.ts";
 
 // The example of growth.md, with the session's id that the original's code adds.
 const seedRecord = {

@@ -1,13 +1,22 @@
 // A package as the original wrote it (6 digits, local time, no seal) becomes one of ours: a copy. What
 // the original did not keep, above all the times of pictures and sound, is null.
-import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { invalid, ThroughlineError } from "../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import type { KeyedMutex } from "../../core/mutex.ts";
+import { sha256 } from "../../core/sha256.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
+import {
+  audioFile,
+  frameFile,
+  messagesBytes,
+  messagesFile,
+  wavHeader,
+  wavHeaderBytes,
+} from "../package/content.ts";
+import { jsonOf } from "../package/manifest.ts";
 import { makeUuidV7, packageId, packageName, packageStamp } from "../package/package-name.ts";
-import { type AudioRef, audioRateHz, type SealedMoment } from "../package/package-sink.ts";
-import { frameFile, jsonOf } from "../package/read-manifest.ts";
+import { type AudioRef, audioRateHz } from "../package/package-sink.ts";
 import {
   type FrameEntry,
   feedbackSchema,
@@ -15,12 +24,11 @@ import {
   type PackageMessage,
   type PackageRecord,
 } from "../package/record.ts";
-import { wavHeader, wavHeaderBytes } from "../package/wav.ts";
-import { messagesBytes } from "../package/write-manifest.ts";
 import { jpegFacts } from "../record/jpeg.ts";
-import { audioFile, messagesFile } from "./content.ts";
+import { entriesOf } from "./names.ts";
+import { type PackagePorts, secondsNow } from "./ports.ts";
 import { readWhole } from "./read-package.ts";
-import { entriesOf } from "./remove-tree.ts";
+import { saveCopy } from "./save-package.ts";
 
 export interface SeedImportOptions {
   /**
@@ -49,17 +57,18 @@ const limits = { what: 2_000, trigger: 500 } as const;
 const noConsent = { upload: false, export: false, by: null } as const;
 
 /**
- * Reads a seed's folder. The same folder always gives the same uuid and name.
+ * Seals a copy of a seed's folder. The same folder always gives the same uuid and name.
  *
  * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: no feedback.json there. `THROUGHLINE_INVALID`: it
  * is not one of a seed.
  */
-export async function readSeed(
-  disk: Disk,
+export async function importSeed(
+  ports: PackagePorts,
+  changes: KeyedMutex,
   folder: string,
   { consent = noConsent }: SeedImportOptions,
-  sealed_timestamp: number,
-): Promise<{ readonly moment: SealedMoment; readonly leftOut: readonly LeftOut[] }> {
+): Promise<ImportedSeed> {
+  const { disk, clock } = ports;
   const bytes = await readWhole(disk, join(folder, "feedback.json"));
   if (bytes === undefined) {
     throw new ThroughlineError("there is no feedback.json", { code: "THROUGHLINE_NOT_FOUND" });
@@ -69,11 +78,11 @@ export async function readSeed(
   const messages = await readWords(disk, folder, leftOut);
   const audio = await readSound(disk, folder, leftOut);
   const { frames, jpegs } = await readFrames(disk, folder, leftOut);
-  const hash = createHash("sha256").update(bytes).update(messagesBytes(messages)).digest();
+  const hash = sha256(Buffer.concat([bytes, messagesBytes(messages)]));
   const uuid = makeUuidV7(seed.at, (into) => into.set(hash.subarray(0, into.length)));
   const record: PackageRecord = {
     ...labelOf(seed, uuid),
-    sealed_timestamp,
+    sealed_timestamp: secondsNow(clock),
     num_messages: messages.length,
     num_frames: frames.length,
     audio_samples: audio?.samples ?? 0,
@@ -97,7 +106,9 @@ export async function readSeed(
     frames,
     audio: audio && { ...soundFormat, samples: audio.samples },
   };
-  return { moment: { record, messages, frames: jpegs, audio }, leftOut };
+  const moment = { record, messages, frames: jpegs, audio };
+  const isNew = await changes.run(record.name, () => saveCopy(ports, moment));
+  return { name: record.name, isNew, leftOut };
 }
 
 const soundFormat = {

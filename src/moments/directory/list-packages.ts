@@ -1,12 +1,11 @@
 import type { DiskEntry } from "../../core/storage/disk/disk.ts";
 import { checkCount } from "../../core/storage/key.ts";
+import { bytesIn } from "../package/content.ts";
 import type { Manifest, PackageStatus } from "../package/record.ts";
-import { bytesIn } from "./content.ts";
-import { checkName, isHere, isSeedName, pathOf, placeOf } from "./names.ts";
+import { checkName, entriesOf, isHere, isSeedName, pathOf, placeOf } from "./names.ts";
+import { readStatus } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
-import { entriesOf } from "./remove-tree.ts";
-import { readStatus } from "./status.ts";
 import { pathsIn } from "./verify.ts";
 
 export interface ListOptions {

@@ -2,10 +2,9 @@
 // it is read, so it is checked by its exact shape: nothing from outside becomes a path otherwise.
 import { join } from "node:path";
 import { invalid } from "../../core/errors.ts";
-import type { Disk } from "../../core/storage/disk/disk.ts";
-import { isThere } from "../../core/storage/files/file-ports.ts";
+import type { Disk, DiskEntry } from "../../core/storage/disk/disk.ts";
+import { isThere, unlessAbsent } from "../../core/storage/files/file-ports.ts";
 import { isPackageName } from "../package/package-name.ts";
-import { entriesOf } from "./remove-tree.ts";
 
 const ofSeed = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
 
@@ -66,4 +65,16 @@ export async function placesIn(directory: Directory): Promise<ReadonlyMap<string
 export function timeOf(name: string): number {
   const [date = "", time = ""] = name.slice(0, 19).split("T");
   return Date.parse(`${date}T${time.replaceAll("-", ":")}Z`);
+}
+
+/** What is in a directory; `undefined` if there is none. */
+export async function entriesOf(
+  disk: Disk,
+  path: string,
+): Promise<readonly DiskEntry[] | undefined> {
+  return disk.list(path).catch(unlessAbsent);
+}
+
+export async function sizeIfThere(disk: Disk, path: string): Promise<number | undefined> {
+  return disk.size(path).catch(unlessAbsent);
 }

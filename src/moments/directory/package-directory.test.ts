@@ -172,7 +172,7 @@ test("a package that is to be uploaded is never here without a status that says 
     const heard: string[] = [];
     packages.connect({
       pending: (name, as, { bytes }) => heard.push(`${name} ${as} ${bytes}`),
-      hold: async () => () => undefined,
+      stop: async () => undefined,
     });
     const moment = momentOf(1, { frames: 0, samples: 0 });
     const { name } = moment.record;

@@ -1,10 +1,12 @@
-import { isoTime, systemClock } from "../../core/clock.ts";
+import { systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { rethrow } from "../../core/storage/files/file-ports.ts";
+import type { RepairReport } from "../../core/storage/storage.ts";
+import { bytesIn, partsOf } from "../package/content.ts";
 import { packageId } from "../package/package-name.ts";
 import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
 import type {
@@ -14,16 +16,13 @@ import type {
   Tombstone,
   UploadError,
 } from "../package/record.ts";
-import { bytesIn, partsOf } from "./content.ts";
 import {
   type DeleteReceipt,
   deletePackages,
   type OwnedPackage,
   ownedPackages,
 } from "./delete-packages.ts";
-import { codeOf } from "./disk-errors.ts";
-import { type ImportedSeed, readSeed, type SeedImportOptions } from "./import-seed.ts";
-import { removeNote, writeNote } from "./json-file.ts";
+import { type ImportedSeed, importSeed, type SeedImportOptions } from "./import-seed.ts";
 import {
   type ListOptions,
   listPackages,
@@ -32,6 +31,17 @@ import {
 } from "./list-packages.ts";
 import { checkName, isHere, placesIn } from "./names.ts";
 import {
+  addTombstone,
+  type ChangeStatus,
+  changeStatus,
+  noteComing,
+  readStatus,
+  readTombstone,
+  removeNote,
+  removePlaces,
+  writeNote,
+} from "./notes.ts";
+import {
   defaultMinFreeBytes,
   type PackageDirectoryOptions,
   type PackagePorts,
@@ -39,7 +49,7 @@ import {
   secondsNow,
 } from "./ports.ts";
 import { type MessageReaction, Reactions } from "./reactions.ts";
-import { assertThere } from "./read-package.ts";
+import { assertThere, codeOf } from "./read-package.ts";
 import {
   bytesOf,
   manifestOf,
@@ -48,19 +58,11 @@ import {
   type ReadPackage,
   readPackage,
 } from "./read-sealed.ts";
-import { prepare, recover } from "./recover.ts";
+import { recover } from "./recover.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
-import { occupantOf, saveCopy, savePackage } from "./save-package.ts";
-import { type ChangeStatus, changeStatus, noteComing, readStatus, uploadedNow } from "./status.ts";
-import { addTombstone, readTombstone, removePlaces } from "./tombstones.ts";
+import { occupantOf, savePackage } from "./save-package.ts";
 import { type Verification, verifyFolder } from "./verify.ts";
 import { isMeant, ownersOf, type Selection } from "./whose.ts";
-
-/** A package, and whether its files are on this disk. */
-interface Known {
-  readonly name: string;
-  readonly isHere: boolean;
-}
 
 /** What can be read of a directory that another process may be changing. */
 export type ReadPackages = Pick<PackageDirectory, "entries" | "manifest" | "part" | "verify">;
@@ -78,35 +80,29 @@ export interface Mark {
 export class PackageDirectory implements PackageSink {
   readonly #ports: PackagePorts;
   readonly #changes = new KeyedMutex();
-  readonly #alone: KeyedMutex["run"] = (name, work) => this.#changes.run(name, work);
   /** Being saved at this moment, by name. */
   readonly #saving = new Map<string, PackageRecord>();
   /** Packages that are here, or noted to be in a bucket alone, by their ids. */
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, { readonly name: string; readonly isHere: boolean }>();
   readonly #reactions: Reactions;
   #closing: Promise<void> | undefined;
 
   private constructor(options: PackageDirectoryOptions) {
-    const { clock = systemClock, newId = randomId, disk = realDisk, path } = options;
-    const { minFreeBytes = defaultMinFreeBytes } = options;
-    const { logger = silentLogger, report, upload, freeSpace } = options;
+    const { logger = silentLogger } = options;
+    const note = (repair: RepairReport) => {
+      logger.warn({ repair }, "a package was not as it was left");
+    };
     this.#ports = {
-      clock,
-      newId,
+      ...options,
       logger,
-      path,
-      minFreeBytes,
-      upload,
-      sender: undefined,
-      freeSpace,
-      disk,
-      unsyncedNames: new Set(),
+      clock: options.clock ?? systemClock,
+      newId: options.newId ?? randomId,
+      disk: options.disk ?? realDisk,
+      minFreeBytes: options.minFreeBytes ?? defaultMinFreeBytes,
       guard: options.guard ?? (() => undefined),
-      report: (found) => {
-        const full = { at: isoTime(clock.now()), ...found };
-        logger.warn({ repair: full }, "a package was not as it was left");
-        report?.(full);
-      },
+      report: options.report ?? note,
+      sender: undefined,
+      unsyncedNames: new Set(),
     };
     this.#reactions = new Reactions(this.#ports, (name, by) => this.#supersede(name, by));
   }
@@ -120,7 +116,6 @@ export class PackageDirectory implements PackageSink {
   static async open(options: PackageDirectoryOptions): Promise<PackageDirectory> {
     const directory = new PackageDirectory(options);
     await directory.#reaching("the packages", async () => {
-      await prepare(directory.#ports);
       await directory.#learn(await recover(directory.#ports));
     });
     return directory;
@@ -273,17 +268,23 @@ export class PackageDirectory implements PackageSink {
 
   /** Notes that the bucket agrees: it has the package, and the retraction `sent` if there was one. */
   async sent(name: string, sent: PackageStatus["retracted"] = null): Promise<void> {
-    // From memory it went where its status says, whatever is configured by now.
-    const target = (await this.has(name)) ? this.#ports.upload?.target : undefined;
+    const isHere = await this.has(name);
     const change: ChangeStatus = (status, timestamp) => {
-      const done = uploadedNow(status, timestamp, target);
+      const { upload, uploaded, retracted } = status;
+      if (upload === undefined) return status;
+      // From memory it went where its status says, whatever is configured by now.
+      const target = (isHere && this.#ports.upload?.target) || upload.target;
+      const copy = { bucket: target.bucket, prefix: upload.prefix, timestamp };
       // Retracted by now, and not before: that is still to be sent.
-      const isLater = status.retracted !== null && sent === null;
-      if (done.upload === undefined || !isLater) return done;
-      return { ...done, upload: { ...done.upload, state: "pending" } };
+      const state = retracted !== null && sent === null ? "pending" : "done";
+      return {
+        ...status,
+        uploaded: uploaded.length > 0 ? uploaded : [copy],
+        upload: { ...upload, target, state, error: null },
+      };
     };
     await this.#change(name, change, true);
-    if (!(await this.has(name))) this.#learned(name, false);
+    if (!isHere) this.#learned(name, false);
   }
 
   /** Removes the status of a package that is neither here nor in a bucket. */
@@ -376,7 +377,7 @@ export class PackageDirectory implements PackageSink {
       })
       .map(([name]) => name);
     const receipt = await this.#reaching("the packages", () =>
-      deletePackages(this.#ports, selection, waiting, this.#alone),
+      deletePackages(this.#ports, selection, waiting, this.#changes),
     );
     for (const name of receipt.deleted) this.#known.delete(packageId(name));
     return receipt;
@@ -386,7 +387,7 @@ export class PackageDirectory implements PackageSink {
   async purge(limits: RetentionLimits): Promise<PurgeReport> {
     this.#assertOpen();
     return this.#reaching("the packages", async () => {
-      const report = await purge(this.#ports, limits, this.#alone);
+      const report = await purge(this.#ports, limits, this.#changes);
       for (const { name } of report.purged) {
         this.#known.delete(packageId(name));
         if (await this.knows(name)) this.#learned(name, false);
@@ -398,14 +399,11 @@ export class PackageDirectory implements PackageSink {
   /** Seals a copy of a package that the original wrote. Importing it again changes nothing. */
   async importSeedPackage(folder: string, options: SeedImportOptions = {}): Promise<ImportedSeed> {
     this.#assertOpen();
-    return this.#reaching("the seed's package", async () => {
-      const { disk, clock } = this.#ports;
-      const { moment, leftOut } = await readSeed(disk, folder, options, secondsNow(clock));
-      const { name } = moment.record;
-      const isNew = await this.#changes.run(name, () => saveCopy(this.#ports, moment));
-      this.#learned(name, true);
-      return { name, isNew, leftOut };
-    });
+    const imported = await this.#reaching("the seed's package", () =>
+      importSeed(this.#ports, this.#changes, folder, options),
+    );
+    this.#learned(imported.name, true);
+    return imported;
   }
 
   /** Finishes what was begun. Changes asked for afterwards reject with `THROUGHLINE_CLOSED`. */
@@ -441,7 +439,7 @@ export class PackageDirectory implements PackageSink {
   }
 
   /** The package with this id, without looking at the disk: one that is noted to be in a bucket alone, too. */
-  known(id: string): Known | undefined {
+  known(id: string) {
     return this.#known.get(id);
   }
 

@@ -2,7 +2,6 @@ import type { Clock } from "../../core/clock.ts";
 import type { NewId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import type { NewReport } from "../../core/storage/files/file-ports.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
 import type { UploadTarget } from "../package/record.ts";
 
@@ -27,12 +26,8 @@ export interface Sender {
     as: "status" | "tombstone",
     asked: { readonly since: number; readonly bytes?: number },
   ): void;
-  /**
-   * Ends what is being sent of a package, and begins nothing more of it.
-   *
-   * @returns what ends that; `isGone`: there is nothing of it any more.
-   */
-  hold(name: string): Promise<(isGone: boolean) => void>;
+  /** Ends what is being sent of a package that has a tombstone, and forgets what was to be sent of it. */
+  stop(name: string): Promise<void>;
 }
 
 export interface PackageDirectoryOptions {
@@ -43,7 +38,7 @@ export interface PackageDirectoryOptions {
   readonly clock?: Clock | undefined;
   readonly newId?: NewId | undefined;
   readonly logger?: Logger;
-  /** Told of everything that was not as it was left. */
+  /** Told of everything that was not as it was left. @default the logger */
   readonly report?: (report: RepairReport) => void;
   /** Throws when this process is no longer the one writer. Called before each step that counts. */
   readonly guard?: () => void;
@@ -62,12 +57,11 @@ export const defaultMinFreeBytes = 256 * 1024 * 1024;
 
 /** What every move in a directory of packages needs. */
 export interface PackagePorts
-  extends Required<Omit<PackageDirectoryOptions, "report" | "freeSpace" | "upload">>,
+  extends Required<Omit<PackageDirectoryOptions, "freeSpace" | "upload">>,
     Pick<PackageDirectoryOptions, "freeSpace" | "upload"> {
   /** Directories in which a name was changed and whose sync failed: see `syncNames`. */
   readonly unsyncedNames: Set<string>;
   sender: Sender | undefined;
-  report(report: NewReport): void;
 }
 
 /** Seconds since 1970 with 3 decimals: as all wall times of a package are. */

@@ -3,9 +3,9 @@
 import { packageId } from "../package/package-name.ts";
 import type { PackageOwners } from "../package/record.ts";
 import { placesIn } from "./names.ts";
+import { isInFlight, readStatus } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
-import { isInFlight, readStatus } from "./status.ts";
 import { ownersOf } from "./whose.ts";
 
 /** A person's reaction to the answers and tool results of a turn. */

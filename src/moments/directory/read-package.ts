@@ -5,15 +5,9 @@ import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { readExactly } from "../../core/storage/files/batch-reader.ts";
-import { readFrom } from "../../core/storage/files/file-ports.ts";
-import {
-  type ManifestProblem,
-  type ManifestReading,
-  readManifest,
-} from "../package/read-manifest.ts";
-import type { Manifest } from "../package/record.ts";
-import { manifestFile } from "./content.ts";
-import { isNoFile } from "./disk-errors.ts";
+import { isCode, readFrom } from "../../core/storage/files/file-ports.ts";
+import { manifestFile } from "../package/content.ts";
+import { type ManifestReading, readManifest } from "../package/manifest.ts";
 import { checkName, type Directory, isHere, pathOf } from "./names.ts";
 
 /** Larger is no JSON file of a package, and is not read into memory. */
@@ -60,16 +54,12 @@ export async function hashFile(disk: Disk, path: string, bytes: number) {
   return { bytes: found, sha256: hash.digest("hex") };
 }
 
-type FolderReading =
-  | ManifestReading
-  | { readonly problem: ManifestProblem | { readonly kind: "missing"; readonly detail: string } };
-
 /** The manifest of a package. Its own name must be the one that it is looked up by. */
 export async function readFolder(
   from: Directory,
   name: string,
   as?: "partial",
-): Promise<{ readonly manifest?: Manifest; readonly problem?: FolderReading["problem"] }> {
+): Promise<ManifestReading> {
   let bytes: Buffer | undefined;
   try {
     bytes = await readWhole(from.disk, join(pathOf(from, name, as), manifestFile));
@@ -93,4 +83,15 @@ export async function assertThere(from: Directory, name: string): Promise<void> 
   checkName(name);
   if (await isHere(from, name)) return;
   throw new ThroughlineError(`there is no package ${name}`, { code: "THROUGHLINE_NOT_FOUND" });
+}
+
+/** Something is there that is no file: a directory, a pipe, or a link, which is never followed. */
+export const isNoFile = (error: unknown): boolean =>
+  isCode(error, "EISDIR", "ELOOP", "ENOTDIR", "ENXIO");
+
+/** A failure in a word, for logs: its code, or its name. */
+export function codeOf(error: unknown): string {
+  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
+  if (typeof code === "string") return code;
+  return error instanceof Error ? error.name : "unknown";
 }

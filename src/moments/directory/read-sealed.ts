@@ -1,20 +1,25 @@
 import { join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import { is } from "../../core/shape.ts";
-import { readMessages } from "../package/read-manifest.ts";
+import { manifestFile, mediaTypeOf, messagesFile } from "../package/content.ts";
+import { readMessages } from "../package/manifest.ts";
 import {
   type Manifest,
   type PackageMessage,
   type PackageStatus,
   pathShape,
 } from "../package/record.ts";
-import { manifestFile, mediaTypeOf, messagesFile } from "./content.ts";
-import { codeOf, isNoFile } from "./disk-errors.ts";
-import { checkName } from "./names.ts";
+import { checkName, sizeIfThere } from "./names.ts";
+import { readStatus } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
-import { assertThere, readFolder, readPieces, readWhole } from "./read-package.ts";
-import { sizeIfThere } from "./remove-tree.ts";
-import { readStatus } from "./status.ts";
+import {
+  assertThere,
+  codeOf,
+  isNoFile,
+  readFolder,
+  readPieces,
+  readWhole,
+} from "./read-package.ts";
 import { type Difference, incompleteness } from "./verify.ts";
 
 export interface ReadPackage {

@@ -1,5 +1,6 @@
 // What a process that died left half done, finished or removed before anything else happens here.
 import { basename, join } from "node:path";
+import { isoTime } from "../../core/clock.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import {
   isDiskError,
@@ -7,15 +8,13 @@ import {
   makeDirectory,
   syncNames,
 } from "../../core/storage/files/file-ports.ts";
-import { bytesIn, manifestFile } from "./content.ts";
-import { codeOf } from "./disk-errors.ts";
-import { removeNote } from "./json-file.ts";
+import { bytesIn, manifestFile } from "../package/content.ts";
 import { type As, isHere, pathOf, placesIn } from "./names.ts";
+import { isInFlight, noteComing, readStatus, removeNote } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
-import { finishRemoval, removeHere } from "./remove-here.ts";
-import { removeTree } from "./remove-tree.ts";
+import { codeOf } from "./read-package.ts";
+import { finishRemoval, removeHere, removeTree } from "./remove.ts";
 import { publish, syncFolder } from "./save-package.ts";
-import { isInFlight, noteComing, readStatus } from "./status.ts";
 import { verifyFolder } from "./verify.ts";
 
 /** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
@@ -23,23 +22,19 @@ const statusesAtOnce = 16;
 
 type Found = ReadonlySet<As>;
 
-/** Makes the directory, if need be, and removes what writers left that died. */
-export async function prepare(ports: PackagePorts): Promise<void> {
+/**
+ * Makes the directory, if need be, finishes begun deletions, gives a package that was written whole its name, and removes every half,
+ * with a report. Running it again after any interruption comes to the same end.
+ *
+ * @returns the names of packages that were on their way to a bucket from memory.
+ */
+export async function recover(ports: PackagePorts): Promise<ReadonlySet<string>> {
   const { disk, path } = ports;
   await makeDirectory(disk, path);
   for (const { name, kind } of await disk.list(path)) {
     if (kind === "file" && isTemporaryName(name)) await disk.unlink(join(path, name));
   }
   await syncNames(ports, path);
-}
-
-/**
- * Finishes begun deletions, gives a package that was written whole its name, and removes every half,
- * with a report. Running it again after any interruption comes to the same end.
- *
- * @returns the names of packages that were on their way to a bucket from memory.
- */
-export async function recover(ports: PackagePorts): Promise<ReadonlySet<string>> {
   const inFlight = new Set<string>();
   const recoverOne = async ([name, found]: readonly [string, Found]) => {
     ports.guard();
@@ -126,5 +121,6 @@ async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
 
 function unfinished(ports: PackagePorts, name: string, bytes: number) {
   const key = `${basename(ports.path)}/${name}`;
-  return { key, kind: "unfinished_package" as const, bytes, after_seq: 0 };
+  const at = isoTime(ports.clock.now());
+  return { at, key, kind: "unfinished_package" as const, bytes, after_seq: 0 };
 }

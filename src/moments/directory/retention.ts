@@ -1,13 +1,13 @@
 import { invalid } from "../../core/errors.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
+import { bytesIn } from "../package/content.ts";
 import type { PackageStatus } from "../package/record.ts";
-import { bytesIn } from "./content.ts";
 import { isHere, placesIn, timeOf } from "./names.ts";
+import { readStatus } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { readPackage } from "./read-sealed.ts";
-import { removeHere } from "./remove-here.ts";
-import { readStatus } from "./status.ts";
+import { removeHere } from "./remove.ts";
 import { ownersOf } from "./whose.ts";
 
 export interface RetentionLimits {
@@ -54,7 +54,7 @@ const farAheadMs = 365 * 24 * 3_600_000;
 export async function purge(
   ports: PackagePorts,
   { maxAgeMs, maxBytes }: RetentionLimits,
-  alone: KeyedMutex["run"],
+  changes: KeyedMutex,
 ): Promise<PurgeReport> {
   const packages = [...(await placesIn(ports))].flatMap(([name, as]) => {
     return as.has("package") ? [name] : [];
@@ -78,7 +78,7 @@ export async function purge(
     const isOld = maxAgeMs !== undefined && !clockIsAhead && now - timeOf(name) > maxAgeMs;
     const isOver = maxBytes !== undefined && bytes > maxBytes;
     if (!isOld && !isOver) continue;
-    const hold = await alone(name, async () => {
+    const hold = await changes.run(name, async () => {
       const status = await readStatus(ports, name);
       const found = holdOf(status);
       if (status !== undefined && found === undefined) await remove(ports, name, status);

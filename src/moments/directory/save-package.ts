@@ -1,14 +1,17 @@
 import { createHash } from "node:crypto";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { fillWithRandom } from "../../core/ids.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import { isCode, makeDirectory, writeAll } from "../../core/storage/files/file-ports.ts";
-import { makeUuidV7 } from "../package/package-name.ts";
-import { type Saved, SaveError, type SealedMoment } from "../package/package-sink.ts";
-import type { FileEntry, PackageRecord } from "../package/record.ts";
-import { renameMoment, sealRecord, writeManifest } from "../package/write-manifest.ts";
+import {
+  isCode,
+  isFull,
+  isNotAllowed,
+  makeDirectory,
+  writeAll,
+} from "../../core/storage/files/file-ports.ts";
 import {
   bytesIn,
   foldersOf,
@@ -16,13 +19,21 @@ import {
   mediaTypeOf,
   type PackagePart,
   partsOf,
-} from "./content.ts";
-import { codeOf, failureOf } from "./disk-errors.ts";
-import { removeNote } from "./json-file.ts";
+} from "../package/content.ts";
+import { renameMoment, sealRecord, writeManifest } from "../package/manifest.ts";
+import { makeUuidV7 } from "../package/package-name.ts";
+import {
+  type Saved,
+  SaveError,
+  type SaveFailure,
+  type SealedMoment,
+} from "../package/package-sink.ts";
+import type { FileEntry, PackageRecord } from "../package/record.ts";
 import { isHere, pathOf } from "./names.ts";
+import { isInFlight, noteComing, readStatus, removeNote } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
-import { removeTree } from "./remove-tree.ts";
-import { isInFlight, noteComing, readStatus } from "./status.ts";
+import { codeOf } from "./read-package.ts";
+import { removeTree } from "./remove.ts";
 import { verifyFolder } from "./verify.ts";
 
 /** Names are 48 random bits: a second one that is taken means that something else is wrong. */
@@ -67,7 +78,7 @@ async function write(
 ): Promise<void> {
   const { name } = moment.record;
   const parts = partsOf(moment);
-  if ((await missingBytes(ports, estimateBytes(parts))) > 0) throw new SaveError("disk_full");
+  if (!(await hasSpace(ports, parts))) throw new SaveError("disk_full");
   ports.guard();
   try {
     await writePackage(ports, moment, parts, signal);
@@ -151,29 +162,20 @@ const fileBytes = 4_096;
 const manifestBytes = 64 * 1024;
 const entryBytes = 1_024;
 
-/** What a package needs on the disk, generously. */
-function estimateBytes(parts: readonly PackagePart[]): number {
-  const files = bytesIn(parts) + parts.length * (fileBytes + entryBytes);
-  return Math.ceil((files + manifestBytes) * 1.1);
-}
-
-/** How many bytes are missing for a package; 0 when it fits, or when that is not known. */
-async function missingBytes(
+/** Whether a package fits, by a generous estimate; also when that is not known. */
+async function hasSpace(
   { freeSpace, minFreeBytes, logger, path }: PackagePorts,
-  needed: number,
-): Promise<number> {
-  if (freeSpace === undefined) return 0;
-  let free: number;
+  parts: readonly PackagePart[],
+): Promise<boolean> {
+  const files = bytesIn(parts) + parts.length * (fileBytes + entryBytes);
+  const needed = Math.ceil((files + manifestBytes) * 1.1);
   try {
-    free = await freeSpace(path);
+    return freeSpace === undefined || needed + minFreeBytes <= (await freeSpace(path));
   } catch (error) {
-    logger.warn(
-      { code: codeOf(error) },
-      "how much space is left cannot be told; writing will show",
-    );
-    return 0;
+    const says = "how much space is left cannot be told; writing will show";
+    logger.warn({ code: codeOf(error) }, says);
+    return true;
   }
-  return Math.max(0, needed + minFreeBytes - free);
 }
 
 /** Files written at once: 4 took half the time of one, and more took no less. */
@@ -263,4 +265,13 @@ async function writeFile(
     // Closing tells of lost data where nothing was synced; here it was, or the file is thrown away.
     await file.close().catch(() => undefined);
   }
+}
+
+/** What a failed disk call means for a package. */
+function failureOf(error: unknown): SaveFailure {
+  // Node has no name for EDQUOT and says "Unknown system error -122".
+  const { errno } = (error ?? {}) as { readonly errno?: unknown };
+  const isOver = errno === -constants.errno.EDQUOT || isCode(error, "EFBIG");
+  if (isOver || isFull(error)) return "disk_full";
+  return isNotAllowed(error) ? "read_only" : "io";
 }

@@ -2,11 +2,10 @@ import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { isCode } from "../../core/storage/files/file-ports.ts";
+import { foldersOf, manifestFile } from "../package/content.ts";
 import type { FileEntry, Manifest } from "../package/record.ts";
-import { foldersOf, manifestFile } from "./content.ts";
-import { type Directory, pathOf } from "./names.ts";
+import { type Directory, entriesOf, pathOf } from "./names.ts";
 import { hashFile, readFolder } from "./read-package.ts";
-import { entriesOf, sizeIfThere } from "./remove-tree.ts";
 
 /** One after the other, a disk's answers take longer than what is done with them. */
 const readsAtOnce = 8;
@@ -42,7 +41,8 @@ export async function verifyFolder(
     const kind = problem?.kind;
     if (kind === "newer" || kind === "seed") return { name, state: kind, differences: [] };
     const detail = problem?.detail ?? "feedback.json cannot be read";
-    return damaged(name, [{ path: manifestFile, kind: "manifest", detail }]);
+    const differences = [{ path: manifestFile, kind: "manifest", detail } as const];
+    return { name, state: "damaged", differences };
   }
   const { disk } = from;
   const folder = pathOf(from, name, as);
@@ -51,13 +51,12 @@ export async function verifyFolder(
     found[index] = await differenceOf(disk, folder, file);
   });
   const differences = found.filter((difference) => difference !== undefined);
-  differences.push(...(await unlisted(disk, folder, manifest)));
-  if (differences.length > 0) return { ...damaged(name, differences), manifest };
-  return { name, state: "whole", differences, manifest };
-}
-
-function damaged(name: string, differences: readonly Difference[]): Verification {
-  return { name, state: "damaged", differences };
+  const listed = new Set([manifestFile, ...manifest.files.map(({ path }) => path)]);
+  for (const path of await pathsIn(disk, folder, manifest)) {
+    if (!listed.has(path))
+      differences.push({ path, kind: "unlisted", detail: "not of this package" });
+  }
+  return { name, state: differences.length > 0 ? "damaged" : "whole", differences, manifest };
 }
 
 /** Compares names and sizes alone: what makes a package complete. */
@@ -65,36 +64,31 @@ export async function incompleteness(
   from: Directory,
   { name, files }: Manifest,
 ): Promise<readonly Difference[]> {
-  const differences: Difference[] = [];
-  for (const { path, bytes } of files) {
-    const found = await sizeIfThere(from.disk, join(from.path, name, path));
-    if (found === bytes) continue;
-    differences.push(found === undefined ? missing(path) : wrongSize(path, found, bytes));
-  }
-  return differences;
+  const folder = pathOf(from, name);
+  const found = [];
+  for (const file of files) found.push(await differenceOf(from.disk, folder, file, "size"));
+  return found.filter((difference) => difference !== undefined);
 }
 
 async function differenceOf(
   disk: Disk,
   folder: string,
   { path, bytes, sha256 }: FileEntry,
+  upTo: "size" | "content" = "content",
 ): Promise<Difference | undefined> {
   const place = join(folder, path);
   try {
     const size = await disk.size(place);
     if (size !== bytes) return wrongSize(path, size, bytes);
+    if (upTo === "size") return undefined;
     const found = await hashFile(disk, place, bytes);
     if (found.bytes !== bytes) return wrongSize(path, found.bytes, bytes);
     if (found.sha256 === sha256) return undefined;
     return { path, kind: "content", detail: "its SHA-256 is another" };
   } catch (error) {
-    if (isCode(error, "ENOENT")) return missing(path);
-    throw error;
+    if (!isCode(error, "ENOENT")) throw error;
+    return { path, kind: "missing", detail: "listed, and not there" };
   }
-}
-
-function missing(path: string): Difference {
-  return { path, kind: "missing", detail: "listed, and not there" };
 }
 
 function wrongSize(path: string, found: number, listed: number): Difference {
@@ -116,15 +110,4 @@ export async function pathsIn(
     } else found.push(name);
   }
   return found.sort();
-}
-
-/** What is in the folder and not in the manifest. */
-async function unlisted(
-  disk: Disk,
-  folder: string,
-  manifest: Manifest,
-): Promise<readonly Difference[]> {
-  const listed = new Set([manifestFile, ...manifest.files.map(({ path }) => path)]);
-  const others = (await pathsIn(disk, folder, manifest)).filter((path) => !listed.has(path));
-  return others.map((path) => ({ path, kind: "unlisted", detail: "not of this package" }));
 }

@@ -2,14 +2,13 @@
 // bucket alone has the files.
 import { join } from "node:path";
 import { isJsonObject } from "../../core/json.ts";
-import { jsonOf } from "../package/read-manifest.ts";
+import { manifestFile, messagesFile } from "../package/content.ts";
+import { jsonOf } from "../package/manifest.ts";
 import type { PackageOwners, PackageRecord } from "../package/record.ts";
-import { manifestFile, messagesFile } from "./content.ts";
-import { isNoFile } from "./disk-errors.ts";
 import { pathOf } from "./names.ts";
+import { readStatus } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
-import { readWhole } from "./read-package.ts";
-import { readStatus } from "./status.ts";
+import { isNoFile, readWhole } from "./read-package.ts";
 
 /**
  * Which packages: one, those of a chat, those of a chat that hold one message, those in whose window a

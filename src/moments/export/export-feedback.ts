@@ -1,10 +1,10 @@
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import { messagesFile } from "../directory/content.ts";
 import type { PackageEntry } from "../directory/list-packages.ts";
 import type { ReadPackages } from "../directory/package-directory.ts";
+import { messagesFile } from "../package/content.ts";
+import { readMessages } from "../package/manifest.ts";
 import { packageId } from "../package/package-name.ts";
-import { readMessages } from "../package/read-manifest.ts";
 import {
   type ExportTally,
   exportReport,

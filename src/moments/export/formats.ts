@@ -1,5 +1,5 @@
 import type { Attachment } from "../../core/chat/message.ts";
-import { attachmentFile } from "../package/read-manifest.ts";
+import { attachmentFile } from "../package/content.ts";
 import { chooseFrames } from "./frame-choice.ts";
 import { type JudgedTurn, judgedTurn } from "./judged-turn.ts";
 import type { ExportSettings, FeedbackExportFormat } from "./options.ts";

@@ -4,7 +4,8 @@ import { ThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
 import { isCode, unlessAbsent, writeAll } from "../../core/storage/files/file-ports.ts";
-import { entriesOf, removeTree } from "../directory/remove-tree.ts";
+import { entriesOf } from "../directory/names.ts";
+import { removeTree } from "../directory/remove.ts";
 
 /** A file that was written. */
 export interface WrittenFile {

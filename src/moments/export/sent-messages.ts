@@ -2,7 +2,7 @@ import { attachmentsOf, kindOf, textIn } from "../../core/chat/attachments.ts";
 import type { Attachment } from "../../core/chat/message.ts";
 import { fenced, fileNote } from "../../core/chat/model-row.ts";
 import { withName } from "../../core/chat/person-name.ts";
-import { attachmentFile } from "../package/read-manifest.ts";
+import { attachmentFile } from "../package/content.ts";
 import type { Manifest, PackageMessage } from "../package/record.ts";
 
 /** A package that is being exported. */

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { wavHeader } from "./content.ts";
+import { readManifest, writeManifest } from "./manifest.ts";
 import { isPackageName, isUuidV7, makeUuidV7, packageName, packageStamp } from "./package-name.ts";
-import { readManifest } from "./read-manifest.ts";
 import type { Manifest } from "./record.ts";
-import { wavHeader } from "./wav.ts";
-import { writeManifest } from "./write-manifest.ts";
 
 const file = (path: string) => ({ path, bytes: 9, sha256: "ab".repeat(32), media_type: "x/y" });
 

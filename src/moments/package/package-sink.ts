@@ -1,6 +1,4 @@
-// What the recorder hands on, and to whom. It lies with the memory and not in src/moments/package/target.ts,
-// because a contract may not import the record's types from here.
-
+// What the recorder hands on, and to whom.
 import type { PackageMessage, PackageRecord } from "./record.ts";
 
 /** 16 kHz mono, 16 bits: what every package holds. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { pcmParts } from "../package/wav.ts";
+import { pcmParts } from "../package/content.ts";
 import {
   AudioRing,
   type AudioSnapshot,

@@ -3,6 +3,7 @@ import { AudioRing } from "./audio-ring.ts";
 import { CaptureClock } from "./capture-clock.ts";
 import { CapturedValues } from "./captured-values.ts";
 import { FrameBuffer } from "./frame-buffer.ts";
+import { limits } from "./limits.ts";
 import { MessageBuffer } from "./message-buffer.ts";
 import type { RecorderSettings } from "./options.ts";
 
@@ -13,8 +14,6 @@ export interface SourceTime {
 
 export interface FramePush extends SourceTime {
   readonly camera?: string | undefined;
-  /** The bytes are given away: they need not be copied, and must not change. @default false */
-  readonly transfer?: boolean | undefined;
 }
 
 export interface AudioPush extends SourceTime {
@@ -27,11 +26,11 @@ const maxPeople = 100;
 /** The rolling buffers: what led to now, each stream within a budget of its own. */
 export type MomentBuffers = ReturnType<typeof buffersOf>;
 
-export function buffersOf({ limits, sessionId, clock, keepPhotoMetadata }: RecorderSettings) {
+export function buffersOf({ sessionId, clock, keepPhotoMetadata }: RecorderSettings) {
   return {
     clock: new CaptureClock(clock),
-    messages: new MessageBuffer(limits, sessionId),
-    frames: new FrameBuffer(limits, keepPhotoMetadata),
+    messages: new MessageBuffer(sessionId),
+    frames: new FrameBuffer(keepPhotoMetadata),
     audio: new AudioRing({ samples: limits.audioSamples, ageMs: limits.mediaAgeMs }),
     captured: new CapturedValues(limits.capturedBytes),
     /** When each was last seen, on the clock of ages. */

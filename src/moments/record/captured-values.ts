@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { invalid } from "../../core/errors.ts";
 import { checkJson, type Json } from "../../core/json.ts";
+import { sha256 } from "../../core/sha256.ts";
 
 const maxNames = 64;
 
@@ -58,7 +58,7 @@ export class CapturedValues {
     const bytes = Buffer.byteLength(text);
     const others = this.bytes - (this.#values.get(name)?.bytes ?? 0);
     if (others + bytes <= this.#maxBytes) return { value: JSON.parse(text) as Json, bytes };
-    const sha256 = createHash("sha256").update(text).digest("hex");
-    return { value: { sha256, omitted: "too_large" }, bytes: 100 };
+    const digest = sha256(text).toString("hex");
+    return { value: { sha256: digest, omitted: "too_large" }, bytes: 100 };
   }
 }

@@ -8,9 +8,9 @@ import type {
   Redaction,
 } from "../package/record.ts";
 import { type AudioSnapshot, audioRef, chunksIn, sourceStartOf, startOf } from "./audio-ring.ts";
+import { millis, seconds } from "./capture-clock.ts";
 import type { BufferedFrame } from "./frame-buffer.ts";
 import type { BufferedMessage } from "./message-buffer.ts";
-import { millis, seconds } from "./times.ts";
 
 export type DraftFrame = Omit<FrameEntry, "file"> & { readonly jpeg: Uint8Array };
 export type DraftAudio = Omit<AudioEntry, "file" | "rate_hz" | "channels" | "bits" | "samples"> &
@@ -41,28 +41,14 @@ export interface Zero {
   readonly wallMs: number;
 }
 
-export function draftMessage(message: BufferedMessage, zero: Zero): PackageMessage {
-  const { role, text, id, seq, synthetic, interrupted, truncated, live, delivered } = message;
-  const { name, attachments } = message;
-  const t = message.timeMs - zero.monoMs;
-  return {
-    role,
-    text,
-    timestamp: seconds(zero.wallMs + t),
-    id,
-    seq,
-    turn_id: message.turnId,
-    t_ms: millis(t),
-    synthetic,
-    interrupted,
-    // Of an answer that was still coming out, this much had.
-    delivered: delivered ?? (live ? text : null),
-    truncated,
-    tool_calls: message.toolCalls,
-    tool_call_id: message.toolCallId,
-    ...(name === undefined ? {} : { name }),
-    ...(attachments === undefined ? {} : { attachments }),
-  };
+export function draftMessage(buffered: BufferedMessage, zero: Zero): PackageMessage {
+  const { role, text, id, seq, turn_id, live, timeMs, ...more } = buffered;
+  const { chatId: _, ageMs: __, endedAgeMs: ___, bytes: ____, ...rest } = more;
+  const t = timeMs - zero.monoMs;
+  // Of an answer that was still coming out, this much was delivered.
+  const delivered = rest.delivered ?? (live ? text : null);
+  const timestamp = seconds(zero.wallMs + t);
+  return { role, text, timestamp, id, seq, turn_id, t_ms: millis(t), ...rest, delivered };
 }
 
 /** By the time at which they were received. */

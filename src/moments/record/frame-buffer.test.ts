@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FrameBuffer, type FrameFacts } from "./frame-buffer.ts";
 import { jpegFacts } from "./jpeg.ts";
-import { resolveLimits } from "./limits.ts";
 
 /** A JPEG to whoever looks at the outside alone. */
 function jpeg(bytes = 200, { width = 64, height = 48, fill = 0 } = {}): Uint8Array {
@@ -84,16 +83,15 @@ const deliveries: readonly (readonly [string, ReturnType<typeof twenty>, number]
 ];
 for (const [how, frames, kept] of deliveries) {
   test(`of 20 pictures that come ${how} ${kept} are kept`, () => {
-    const buffer = new FrameBuffer(resolveLimits());
-    for (const [ms, sourceMs, camera] of frames)
-      buffer.push(jpeg(), at(ms, sourceMs, camera), false);
+    const buffer = new FrameBuffer();
+    for (const [ms, sourceMs, camera] of frames) buffer.push(jpeg(), at(ms, sourceMs, camera));
     assert.equal(buffer.count, kept);
   });
 }
 
 test("a frame is accepted 500 ms after the last accepted one, and not before", () => {
-  const frames = new FrameBuffer(resolveLimits());
-  const pushes = [0, 1, 499, 500, 999, 1_000].map((ms) => frames.push(jpeg(), at(ms), false));
+  const frames = new FrameBuffer();
+  const pushes = [0, 1, 499, 500, 999, 1_000].map((ms) => frames.push(jpeg(), at(ms)));
   assert.deepEqual(pushes, [
     "accepted",
     "throttled",
@@ -105,30 +103,29 @@ test("a frame is accepted 500 ms after the last accepted one, and not before", (
 });
 
 test("frames are dropped by bytes before they are by count: 12,000,000 at most", () => {
-  const frames = new FrameBuffer(resolveLimits());
-  for (let i = 0; i < 10; i++) frames.push(jpeg(2_000_000), at(i * 500), false);
+  const frames = new FrameBuffer();
+  for (let i = 0; i < 10; i++) frames.push(jpeg(2_000_000), at(i * 500));
   assert.equal(frames.bytes, 12_000_000);
 });
 
-const sizes: readonly [bytes: number, limits: object, result: string][] = [
-  [2_097_152, {}, "accepted"],
-  [2_097_153, {}, "too_large"],
-  [10_000_000, {}, "too_large"],
-  [5_001, { frameBytes: 5_000 }, "too_large"],
+const sizes: readonly [bytes: number, result: string][] = [
+  [2_097_152, "accepted"],
+  [2_097_153, "too_large"],
+  [10_000_000, "too_large"],
 ];
-for (const [bytes, limits, result] of sizes) {
-  test(`a frame of ${bytes} bytes is ${result} with ${JSON.stringify(limits)}, and what was there stays`, () => {
-    const frames = new FrameBuffer(resolveLimits(limits));
-    frames.push(jpeg(), at(0), false);
-    assert.equal(frames.push(jpeg(bytes), at(500), false), result);
+for (const [bytes, result] of sizes) {
+  test(`a frame of ${bytes} bytes is ${result}, and what was there stays`, () => {
+    const frames = new FrameBuffer();
+    frames.push(jpeg(), at(0));
+    assert.equal(frames.push(jpeg(bytes), at(500)), result);
     assert.equal(frames.count, result === "accepted" ? 2 : 1);
   });
 }
 
 test("a caller that overwrites its buffer after the push changes nothing, and padding is not kept", () => {
-  const frames = new FrameBuffer(resolveLimits());
+  const frames = new FrameBuffer();
   const mine = padded(10);
-  frames.push(mine, at(0), false);
+  frames.push(mine, at(0));
   mine.fill(7);
   assert.deepEqual(frames.snapshot()[0]?.jpeg, jpeg());
 });

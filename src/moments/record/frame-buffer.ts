@@ -1,8 +1,8 @@
 import { withoutPhotoMetadata } from "../../core/chat/photo-metadata.ts";
-import { rememberDigest } from "../package/digests.ts";
+import { rememberDigest } from "../package/content.ts";
 import type { Received } from "./capture-clock.ts";
 import { type JpegFacts, jpegFacts } from "./jpeg.ts";
-import type { BufferLimits } from "./limits.ts";
+import { limits } from "./limits.ts";
 import { Ring } from "./ring.ts";
 
 /** What is known of a picture beside its bytes. */
@@ -37,31 +37,27 @@ const tolerance = 0.1;
 
 /** The pictures of the last two minutes, as JPEG, at most one in half a second. */
 export class FrameBuffer extends Ring<BufferedFrame> {
-  readonly #limits: BufferLimits;
   readonly #keepsMetadata: boolean;
   #last: FrameFacts | undefined;
   #seq = 0;
   /** How many came, kept or too soon. */
   fed = 0;
 
-  constructor(limits: BufferLimits, keepsMetadata = false) {
+  constructor(keepsMetadata = false) {
     super({ count: limits.frames, bytes: limits.frameBytes, ageMs: limits.mediaAgeMs });
-    this.#limits = limits;
     this.#keepsMetadata = keepsMetadata;
   }
 
-  /** @param isOwn the bytes may be kept as they are: the caller never writes to them again. */
-  push(jpeg: Uint8Array, facts: FrameFacts, isOwn: boolean): PushResult {
+  push(jpeg: Uint8Array, facts: FrameFacts): PushResult {
     const size = jpegFacts(jpeg);
-    const most = Math.min(this.#limits.oneFrameBytes, this.#limits.frameBytes);
-    if ((size?.bytes ?? jpeg.length) > most) return "too_large";
+    if ((size?.bytes ?? jpeg.length) > limits.oneFrameBytes) return "too_large";
     if (size === undefined) return "not_jpeg";
     this.fed++;
     if (!this.isDue(facts)) return "throttled";
     this.#last = facts;
     const whole = jpeg.subarray(0, size.bytes);
     const bare = this.#keepsMetadata ? whole : withoutPhotoMetadata(whole);
-    const kept = isOwn || bare !== whole ? bare : Uint8Array.from(bare);
+    const kept = bare !== whole ? bare : Uint8Array.from(bare);
     rememberDigest(kept);
     this.#seq++;
     this.add({ ...facts, ...size, jpeg: kept, bytes: kept.length, seq: this.#seq });
@@ -74,7 +70,7 @@ export class FrameBuffer extends Ring<BufferedFrame> {
    */
   isDue({ camera, sourceMs, monoMs }: FrameFacts): boolean {
     const last = this.#last;
-    const { frameEveryMs } = this.#limits;
+    const { frameEveryMs } = limits;
     if (last === undefined) return true;
     const isOther = camera !== last.camera || sourceMs === null || last.sourceMs === null;
     if (isOther || sourceMs < last.sourceMs) return monoMs - last.monoMs >= frameEveryMs;

@@ -1,12 +1,11 @@
 import { invalid } from "../../core/errors.ts";
 import type { PackageMessage } from "../package/record.ts";
+import { seconds } from "./capture-clock.ts";
 import { draftMessage, type Zero } from "./draft.ts";
 import type { Label, MomentInput, TranscriptMessage } from "./label.ts";
+import { limits } from "./limits.ts";
 import { type BufferedMessage, bufferedMessage } from "./message-buffer.ts";
-import { isOfChat, type Reaction, type TargetTurn, targetTurn } from "./target-turn.ts";
-import { seconds } from "./times.ts";
-
-const maxTranscript = 50;
+import { isOfChat, type TargetTurn, targetTurn } from "./target-turn.ts";
 
 /** The words of a moment, and which of them it is about. */
 export interface JudgedMessages {
@@ -28,26 +27,28 @@ export function judgedMessages(
   seen: readonly BufferedMessage[],
   input: MomentInput,
   label: Label,
-  now: Zero & { readonly ageMs: number; readonly maxCodePoints: number },
+  now: Zero & { readonly ageMs: number },
 ): JudgedMessages {
   const chatId = input.chatId ?? chatOf(seen, input);
-  const reaction: Reaction = {
-    channel: label.channel,
-    source: label.source,
+  const { channel, source } = label;
+  const { turnId, messageId, targetMessageId } = input;
+  const reaction = {
+    channel,
+    source,
     ageMs: now.ageMs,
     chatId,
-    turnId: input.turnId ?? null,
-    messageId: input.messageId ?? null,
-    targetMessageId: input.targetMessageId ?? null,
+    turnId,
+    messageId,
+    targetMessageId,
   };
   const lastSeq = seen.at(-1)?.seq ?? 0;
   const ours = seen.filter((message) => isOfChat(message, chatId));
   const target = targetTurn(ours, reaction);
-  const isNamed = reaction.targetMessageId !== null;
+  const isNamed = targetMessageId !== undefined;
   // An answer whose question has left the buffer is of no use for training.
   const isWhole = target !== undefined && (!isNamed || hasQuestion(ours, target));
-  const transcript = isWhole ? [] : (input.transcript ?? []).slice(-maxTranscript);
-  const old = transcript.map((message, index) => oldMessage(message, index + 1, now));
+  const transcript = isWhole ? [] : (input.transcript ?? []).slice(-limits.messages);
+  const old = transcript.map((message, index) => oldMessage(message, index + 1, now.ageMs));
   const oldTarget = old.length === 0 ? undefined : targetTurn(old, { ...reaction, chatId: null });
   if (target !== undefined && oldTarget === undefined) {
     const messages = () => ours.map((message) => draftMessage(message, now));
@@ -77,17 +78,13 @@ function chatOf(seen: readonly BufferedMessage[], input: MomentInput): string | 
   const { turnId, messageId, targetMessageId } = input;
   const named = seen.findLast((message) => {
     const isNamed = message.id === messageId || message.id === targetMessageId;
-    return isNamed || (turnId !== undefined && message.turnId === turnId);
+    return isNamed || (turnId !== undefined && message.turn_id === turnId);
   });
   return (named ?? seen.findLast((message) => message.chatId !== null))?.chatId ?? null;
 }
 
-function oldMessage(
-  message: TranscriptMessage,
-  seq: number,
-  { ageMs, maxCodePoints }: { readonly ageMs: number; readonly maxCodePoints: number },
-): BufferedMessage {
-  const place = { id: message.id, seq, maxCodePoints, timeMs: 0, ageMs, endedAgeMs: ageMs };
+function oldMessage(message: TranscriptMessage, seq: number, ageMs: number): BufferedMessage {
+  const place = { id: message.id, seq, timeMs: 0, ageMs, endedAgeMs: ageMs };
   return bufferedMessage({ ...message, live: false }, place);
 }
 

@@ -1,6 +1,6 @@
 import { invalid } from "../../core/errors.ts";
 import { checked, list, nullable, number, optional, Place, text, word } from "../../core/shape.ts";
-import { isUuidV7, sentiments } from "../package/package-name.ts";
+import { sentiments } from "../package/package-name.ts";
 import {
   type Annotator,
   type Channel,
@@ -11,7 +11,6 @@ import {
   type Sentiment,
   type Source,
   source,
-  that,
 } from "../package/record.ts";
 import { maxNameLength, type NewMessage } from "./message-buffer.ts";
 
@@ -44,17 +43,12 @@ export interface MomentInput {
   readonly transcript?: readonly TranscriptMessage[] | undefined;
   /** Goes on for so long after the reaction: 0 to 30,000. @default 0 */
   readonly postRollMs?: number | undefined;
-  /** A UUIDv7 of the caller's: the same one again gets the first receipt. */
-  readonly uuid?: string | undefined;
   /** 1 to 255 characters: the same one again gets the first receipt. */
   readonly idempotencyKey?: string | undefined;
   /** The id of a package that this one corrects. */
   readonly supersedes?: string | undefined;
-  readonly trace?: { readonly trace_id: string; readonly span_id: string } | undefined;
   /** The words that fired it. */
   readonly matched?: readonly string[] | undefined;
-  /** Of a chat that leaves nothing behind: refused. */
-  readonly ephemeral?: boolean | undefined;
 }
 
 export interface TranscriptMessage extends NewMessage {
@@ -89,12 +83,8 @@ const labelShape = members({
   turnId: named,
   messageId: named,
   targetMessageId: named,
-  uuid: optional(that(isUuidV7)),
   idempotencyKey: optional(chars(1, 255)),
   supersedes: optional(matching(/^[0-9a-f]{12}$/)),
-  trace: optional(
-    members({ trace_id: matching(/^[0-9a-f]{32}$/), span_id: matching(/^[0-9a-f]{16}$/) }),
-  ),
   matched: optional(list(chars(1, 500), 100)),
 });
 

@@ -2,9 +2,9 @@ import type { Attachment } from "../../core/chat/message.ts";
 import { checkPersonName } from "../../core/chat/person-name.ts";
 import { invalid } from "../../core/errors.ts";
 import { checkJson, type Json } from "../../core/json.ts";
-import type { MessageRole } from "../package/record.ts";
+import type { MessageRole, PackageMessage } from "../package/record.ts";
 import type { Received } from "./capture-clock.ts";
-import type { BufferLimits } from "./limits.ts";
+import { limits } from "./limits.ts";
 import { Ring } from "./ring.ts";
 
 /** A message as it is fed. */
@@ -33,23 +33,10 @@ export interface NewMessage {
   readonly toolCallId?: string | undefined;
 }
 
-/** A message as it is kept; never changed, only replaced. */
-export interface BufferedMessage {
-  readonly role: MessageRole;
-  readonly text: string;
-  readonly name: string | undefined;
-  readonly attachments: readonly Attachment[] | undefined;
-  readonly id: string;
-  readonly seq: number;
+/** A message as it is kept, which a package gives its times; never changed, only replaced. */
+export interface BufferedMessage extends Omit<PackageMessage, "timestamp" | "t_ms"> {
   readonly chatId: string | null;
-  readonly turnId: string | null;
-  readonly synthetic: string | null;
   readonly live: boolean;
-  readonly interrupted: boolean;
-  readonly delivered: string | null;
-  readonly truncated: boolean;
-  readonly toolCalls: Json;
-  readonly toolCallId: string | null;
   /** When it was first heard of, on the monotonic clock. */
   readonly timeMs: number;
   /** When that was, on the clock of ages, and when it was last heard of. */
@@ -67,14 +54,12 @@ const overheadBytes = 200;
 
 /** The last messages of all chats. */
 export class MessageBuffer extends Ring<BufferedMessage> {
-  readonly #limits: BufferLimits;
   readonly #sessionId: string;
   #seq = 0;
 
   /** @param sessionId of the run: a message without an id gets one of it and its number. */
-  constructor(limits: BufferLimits, sessionId: string) {
+  constructor(sessionId: string) {
     super({ count: limits.messages, bytes: limits.messageBytes });
-    this.#limits = limits;
     this.#sessionId = sessionId;
   }
 
@@ -94,7 +79,6 @@ export class MessageBuffer extends Ring<BufferedMessage> {
     const made = bufferedMessage(message, {
       id: id ?? `${this.#sessionId}:${seq}`,
       seq,
-      maxCodePoints: this.#limits.messageCodePoints,
       timeMs: known?.timeMs ?? received.monoMs - agoMs,
       ageMs: known?.ageMs ?? ageMs,
       endedAgeMs: ageMs,
@@ -106,14 +90,7 @@ export class MessageBuffer extends Ring<BufferedMessage> {
   }
 }
 
-interface Place {
-  readonly id: string;
-  readonly seq: number;
-  readonly maxCodePoints: number;
-  readonly timeMs: number;
-  readonly ageMs: number;
-  readonly endedAgeMs: number;
-}
+type Place = Pick<BufferedMessage, "id" | "seq" | "timeMs" | "ageMs" | "endedAgeMs">;
 
 /** @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE` */
 export function bufferedMessage(message: NewMessage, place: Place): BufferedMessage {
@@ -126,27 +103,27 @@ export function bufferedMessage(message: NewMessage, place: Place): BufferedMess
   }
   checkNames(message);
   checkJson(toolCalls, "toolCalls");
-  const { maxCodePoints, ...rest } = place;
-  const cut = cutText(text, maxCodePoints);
-  const cutDelivered = delivered === undefined ? null : cutText(delivered, maxCodePoints);
+  const { messageCodePoints } = limits;
+  const cut = cutText(text, messageCodePoints);
+  const cutDelivered = delivered === undefined ? null : cutText(delivered, messageCodePoints);
   const calls = JSON.stringify(toolCalls);
   const areCallsKept = Buffer.byteLength(calls) <= maxToolCallBytes;
   const keptCalls = areCallsKept ? (JSON.parse(calls) as Json) : { omitted: "too_large" };
   return {
-    ...rest,
+    ...place,
     role: role as MessageRole,
     text: cut,
     name: message.name,
     attachments: message.attachments,
     chatId: message.chatId ?? null,
-    turnId: message.turnId ?? null,
+    turn_id: message.turnId ?? null,
     synthetic: message.synthetic ?? null,
     live,
     interrupted,
     delivered: cutDelivered,
     truncated: cut !== text || cutDelivered !== (delivered ?? null) || !areCallsKept,
-    toolCalls: keptCalls,
-    toolCallId: message.toolCallId ?? null,
+    tool_calls: keptCalls,
+    tool_call_id: message.toolCallId ?? null,
     bytes:
       Buffer.byteLength(cut) +
       (cutDelivered === null ? 0 : Buffer.byteLength(cutDelivered)) +

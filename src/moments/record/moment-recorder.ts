@@ -14,7 +14,7 @@ import type { FrameFacts, PushResult } from "./frame-buffer.ts";
 import { isDimension } from "./jpeg.ts";
 import { judgedMessages, withoutWords } from "./judged-messages.ts";
 import { checkLabel, type MomentInput } from "./label.ts";
-import { type BufferBounds, boundsOf } from "./limits.ts";
+import { bufferBounds } from "./limits.ts";
 import type { BufferedMessage, NewMessage } from "./message-buffer.ts";
 import { Moment, type MomentFacts } from "./moment.ts";
 import {
@@ -24,11 +24,15 @@ import {
   recorderSettings,
 } from "./options.ts";
 import { type AudioChunk, samplesOfBytes } from "./pcm.ts";
-import { accepted, Receipt, refused } from "./receipt.ts";
-import { bytesOfKey, idsOfKey, RecentMoments, targetKey } from "./recent-moments.ts";
+import { Receipt, refused } from "./receipt.ts";
+import { bytesOfKey, RecentMoments, targetKey } from "./recent-moments.ts";
 import { SaveQueue } from "./save-queue.ts";
 
 const closeMs = 4_000;
+/** How many moments may wait to be saved. */
+const maxWaiting = 4;
+/** How many bytes of pictures and sound they may hold together, what they share counted once. */
+const maxPinnedBytes = 80_000_000;
 /** Of a JPEG. Source: the original's `cv2.imencode`. */
 const quality = 85;
 
@@ -41,7 +45,7 @@ export interface MomentStats {
   /** What the buffers hold. */
   readonly bytes: number;
   /** What they hold at most. */
-  readonly limits: BufferBounds;
+  readonly limits: typeof bufferBounds;
   /** Moments that are captured or wait to be saved, and what they hold. */
   readonly waiting: number;
   readonly pinned_bytes: number;
@@ -72,7 +76,7 @@ export class MomentRecorder {
     this.#buffers = buffersOf(this.#options);
     this.#consent = consent;
     const told = (what: "durable" | "failed" | "discarded" | "uploaded", receipt: Receipt) => {
-      if (what === "durable") this.#recent.remember(receipt, [packageId(receipt.name)]);
+      if (what === "durable") this.#recent.remember(receipt);
       if (what === "discarded") this.#recent.forget(receipt);
       this.#options.onEvent({ type: `feedback.${what}`, receipt: receipt.toJSON() });
     };
@@ -95,7 +99,7 @@ export class MomentRecorder {
   frame(jpeg: Uint8Array, push: FramePush = {}): PushResult {
     if (this.#isClosed) return "closed";
     if (!this.#consent.frames) return "off";
-    return this.#buffers.frames.push(jpeg, this.#facts(push), push.transfer === true);
+    return this.#buffers.frames.push(jpeg, this.#facts(push));
   }
 
   /**
@@ -117,7 +121,7 @@ export class MomentRecorder {
     try {
       const jpeg = await encoder.encode(frame, quality);
       const isWanted = !this.#isClosed && this.#consent === consent;
-      return isWanted ? frames.push(jpeg, facts, false) : "off";
+      return isWanted ? frames.push(jpeg, facts) : "off";
     } catch {
       return "not_jpeg";
     } finally {
@@ -183,7 +187,7 @@ export class MomentRecorder {
     // the later one holds at every process.
     const { timestamp } = this.#consent;
     const leastMs = timestamp === null ? 0 : timestamp * 1_000 + 1;
-    this.#take(checkConsent(input, Math.max(this.#buffers.clock.wallMs, leastMs)));
+    this.#take(checkConsent(input, Math.max(this.#options.clock.now(), leastMs)));
   }
 
   /**
@@ -213,15 +217,16 @@ export class MomentRecorder {
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is wrong or too long, or the target is
    * neither in the buffers nor in the transcript. `THROUGHLINE_TOO_LARGE`: tool calls of the transcript
-   * are nested too deep. `THROUGHLINE_ID_CONFLICT`: `uuid` or `idempotencyKey` was used for a reaction of
+   * are nested too deep. `THROUGHLINE_ID_CONFLICT`: `idempotencyKey` was used for a reaction of
    * the other sentiment. Nothing was recorded.
    */
   record(input: MomentInput): Receipt {
     const label = checkLabel(input);
-    const wallMs = this.#buffers.clock.wallMs;
-    const uuid = input.uuid ?? this.#newUuid(wallMs, input.idempotencyKey);
-    const ids = [packageId(uuid), ...idsOfKey(input.idempotencyKey)];
-    const first = this.#recent.receiptOf(ids) ?? this.#ofEarlierRun(uuid);
+    const wallMs = this.#options.clock.now();
+    const { idempotencyKey: key } = input;
+    // A key makes the same id in every run, so that what it recorded is found again.
+    const uuid = makeUuidV7(wallMs, key === undefined ? this.#options.random : bytesOfKey(key));
+    const first = this.#recent.receipt(uuid) ?? this.#ofEarlierRun(uuid);
     if (first !== undefined) {
       if (sentimentOf(first.name) === label.sentiment) return first;
       throw new ThroughlineError("this id was used for a reaction of the other sentiment", {
@@ -232,10 +237,8 @@ export class MomentRecorder {
     const name = packageName(packageStamp(wallMs), label.sentiment, uuid);
     const names = { id: packageId(uuid), name };
     if (this.#isClosed) return refused(names, "closed");
-    if (input.ephemeral === true) return refused(names, "ephemeral");
     this.#expire(received.ageMs);
-    const limit = this.#options.limits.messageCodePoints;
-    const now = { ...received, wallMs, maxCodePoints: limit };
+    const now = { ...received, wallMs };
     const words = this.#consent.messages
       ? judgedMessages(this.#buffers.messages.snapshot(), input, label, now)
       : judgedMessages([], withoutWords(input), label, now);
@@ -250,18 +253,20 @@ export class MomentRecorder {
     if (this.#isFull) return refused(names, "busy");
     const reduced = words.reduced ?? this.#reduced(received);
     for (const [name, read] of this.#live) this.#buffers.captured.set(name, read());
-    const receipt = new Receipt(accepted(names, reduced), this.#options.uploads);
+    const state = { ...names, accepted: true, durable: false, uploaded: false };
+    const kept = reduced === null ? state : { ...state, reduced };
+    const receipt = new Receipt(kept, this.#options.uploads);
     const known = { ...words, ...received, wallMs, uuid, label, input, reduced };
     const trigger = { ...known, consent: this.#consent };
     this.#capture(new Moment(receipt, trigger, this.#buffers, this.#options));
-    this.#recent.remember(receipt, ids);
+    this.#recent.remember(receipt);
     if (isPat) this.#recent.rememberPat({ ...pat, id: names.id });
     return receipt;
   }
 
   /** What was uploaded later: its receipt tells so, if it is of this run. */
   uploaded(name: string): void {
-    const receipt = this.#recent.named(name);
+    const receipt = this.#recent.receipt(name);
     if (receipt === undefined || receipt.uploaded) return;
     receipt.update({ uploaded: true });
     this.#options.onEvent({ type: "feedback.uploaded", receipt: receipt.toJSON() });
@@ -287,14 +292,14 @@ export class MomentRecorder {
   /** The answer of a turn is regenerated: removes the previous answers from the buffers. */
   regenerates(chatId: string, turnId: string): void {
     this.#buffers.messages.remove((message) => {
-      return message.chatId === chatId && message.turnId === turnId && message.role !== "USER";
+      return message.chatId === chatId && message.turn_id === turnId && message.role !== "USER";
     });
   }
 
   /** These packages were deleted: their keys are free, and nothing repeats them. */
   deleted(names: readonly string[]): void {
     for (const name of names) {
-      const receipt = this.#recent.named(name);
+      const receipt = this.#recent.receipt(name);
       if (receipt !== undefined) this.#recent.forget(receipt);
     }
   }
@@ -337,7 +342,7 @@ export class MomentRecorder {
       audio_samples: audio.samples,
       audio_seconds: Math.round(audio.samples / 1_600) / 10,
       bytes: messages.bytes + frames.bytes + audio.bytes + captured.bytes,
-      limits: boundsOf(this.#options.limits),
+      limits: bufferBounds,
       waiting: this.#held.length,
       pinned_bytes: this.#pinnedBytes(),
       consent: this.#consent,
@@ -360,11 +365,6 @@ export class MomentRecorder {
     this.#buffers.audio.expire(ageMs);
   }
 
-  /** A key makes the same id in every run, so that what it recorded is found again. */
-  #newUuid(wallMs: number, key: string | undefined): string {
-    return makeUuidV7(wallMs, key === undefined ? this.#options.random : bytesOfKey(key));
-  }
-
   /** Of the package that an earlier run made under this id. */
   #ofEarlierRun(uuid: string): Receipt | undefined {
     const known = this.#options.known(packageId(uuid));
@@ -375,7 +375,6 @@ export class MomentRecorder {
   }
 
   get #isFull(): boolean {
-    const { maxWaiting, maxPinnedBytes } = this.#options;
     const waiting = this.#held.length;
     const more = this.#buffers.frames.bytes + this.#buffers.audio.bytes;
     return waiting >= maxWaiting || (waiting > 0 && this.#pinnedBytes() + more > maxPinnedBytes);
@@ -395,10 +394,7 @@ export class MomentRecorder {
   #reduced({ ageMs }: Received): Reduced | null {
     const { frames, audio } = this.#buffers;
     const hasMedia = frames.count > 0 || audio.samples > 0;
-    if (hasMedia) {
-      if (this.#recent.mediaInHour(ageMs) >= this.#options.maxMediaPerHour) return "rate_cap";
-      this.#recent.rememberMedia(ageMs);
-    }
+    if (hasMedia && !this.#recent.mayKeepMedia(ageMs)) return "rate_cap";
     return this.#consent.messages ? null : "consent";
   }
 

@@ -1,7 +1,7 @@
 import { attachmentLimits, attachmentsOf, tokensOf } from "../../core/chat/attachments.ts";
+import { frameFile } from "../package/content.ts";
 import { packageStamp } from "../package/package-name.ts";
 import { audioRateHz, SaveError, type SealedMoment } from "../package/package-sink.ts";
-import { frameFile } from "../package/read-manifest.ts";
 import {
   type AudioEntry,
   type Consent,
@@ -15,6 +15,7 @@ import {
 } from "../package/record.ts";
 import { type AudioSnapshot, joined, startOf } from "./audio-ring.ts";
 import type { MomentBuffers } from "./buffers.ts";
+import { millis, seconds } from "./capture-clock.ts";
 import { effectiveConsent } from "./consent.ts";
 import {
   type DraftAudio,
@@ -28,10 +29,10 @@ import {
 import type { BufferedFrame } from "./frame-buffer.ts";
 import type { JudgedMessages } from "./judged-messages.ts";
 import type { Label, MomentInput } from "./label.ts";
+import { limits } from "./limits.ts";
 import type { RecorderSettings } from "./options.ts";
 import type { Receipt } from "./receipt.ts";
 import { isOfChat, type TargetTurn } from "./target-turn.ts";
-import { millis, seconds } from "./times.ts";
 
 /** What is known at the trigger. */
 interface Trigger extends Omit<JudgedMessages, "reduced">, Zero {
@@ -162,7 +163,7 @@ export class Moment {
   #people(): readonly string[] {
     const { ageMs, consent } = this.trigger;
     if (!consent.frames && !consent.audio) return [];
-    const since = ageMs - this.#settings.limits.mediaAgeMs;
+    const since = ageMs - limits.mediaAgeMs;
     const seen = [...this.#buffers.people].filter(([, at]) => at >= since);
     return seen.map(([name]) => name).sort();
   }
@@ -206,12 +207,12 @@ export class Moment {
       score,
       annotator,
       session_id: this.#settings.sessionId,
-      sealed_timestamp: seconds(this.#buffers.clock.wallMs),
+      sealed_timestamp: seconds(this.#settings.clock.now()),
       software: this.#settings.software,
       chat_id: chatId,
       matched: input.matched ?? [],
       supersedes: input.supersedes ?? null,
-      trace: input.trace ?? null,
+      trace: null,
       consent: effectiveConsent(consent),
       reduced,
       window: {
@@ -262,10 +263,8 @@ function placedTrigger(trigger: TargetTurn["triggerTurn"], messages: readonly Pa
   return { ...trigger, index: index < 0 ? null : index };
 }
 
-function entryOfFrame(frame: DraftFrame, index: number): FrameEntry {
-  const { t_ms, timestamp, seq, width, height, camera, source_t_ms } = frame;
-  const file = frameFile(index);
-  return { file, t_ms, timestamp, seq, width, height, camera, source_t_ms };
+function entryOfFrame({ jpeg: _, ...entry }: DraftFrame, index: number): FrameEntry {
+  return { file: frameFile(index), ...entry };
 }
 
 function entryOf(audio: DraftAudio | null): AudioEntry | null {

@@ -1,13 +1,12 @@
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { fillWithRandom } from "../../core/ids.ts";
 import { type Logger, silentLogger } from "../../core/logger.ts";
-import { anObject, type Checks, type Defaults, resolveOptions, whole } from "../../core/options.ts";
+import { anObject, type Checks, type Defaults, resolveOptions } from "../../core/options.ts";
 import { systemTimers, type Timers } from "../../core/timers.ts";
 import type { PackageSink } from "../package/package-sink.ts";
 import type { Consent } from "../package/record.ts";
 import { type ConsentInput, checkConsent, initialConsent } from "./consent.ts";
 import type { Redact } from "./draft.ts";
-import { type BufferLimits, resolveLimits } from "./limits.ts";
 import type { ReceiptState } from "./receipt.ts";
 
 /** Reads a file that was sent in a chat; `undefined`: it is not there. */
@@ -42,53 +41,26 @@ export interface RecordingOptions {
   readonly sessionId: string;
   /** What writes the packages: stored in each. */
   readonly software: { readonly name: string; readonly version: string };
-  readonly limits?: Partial<BufferLimits> | undefined;
   /**
    * The consent that applies until someone gives or refuses theirs.
    * @default messages alone; nothing leaves the machine
    */
   readonly consent?: ConsentInput | undefined;
-  /**
-   * How many moments an hour keep pictures and sound, 0 to 10,000. One more keeps its label and its
-   * words: a person is never refused for being frequent.
-   * @default 60
-   */
-  readonly maxMediaPerHour?: number | undefined;
-  /**
-   * How many moments may wait to be saved, 1 to 4.
-   * @default 4
-   */
-  readonly maxWaiting?: number | undefined;
-  /**
-   * How many bytes of pictures and sound they may hold together, what they share counted once.
-   * @default 80_000_000
-   */
-  readonly maxPinnedBytes?: number | undefined;
   /** Makes a JPEG of raw pictures. Absent: they are refused. */
   readonly encoder?: FrameEncoder | undefined;
   readonly redact?: Redact | undefined;
-  /** Told in order. Must not throw. */
-  readonly onEvent?: ((event: MomentEvent) => void) | undefined;
 }
 
 export const recordingDefaults = {
-  limits: {},
   consent: undefined,
-  maxMediaPerHour: 60,
-  maxWaiting: 4,
-  maxPinnedBytes: 80_000_000,
   encoder: undefined,
   redact: undefined,
-  onEvent: () => undefined,
 } as const satisfies Defaults<RecordingOptions>;
 
 export const recordingChecks: Checks<RecordingOptions> = {
   sessionId: ["8 hexadecimal digits", (value) => /^[0-9a-f]{8}$/.test(String(value))],
   software: anObject,
   consent: anObject,
-  maxMediaPerHour: whole(0, 10_000),
-  maxWaiting: whole(1, 4),
-  maxPinnedBytes: whole(1_000_000, 1_000_000_000),
 };
 
 export interface MomentRecorderOptions extends RecordingOptions {
@@ -100,6 +72,8 @@ export interface MomentRecorderOptions extends RecordingOptions {
   readonly known?: ((id: string) => ReceiptState | undefined) | undefined;
   /** Reads a file that a message names, for the package. @default it is not there */
   readonly readFile?: ReadFile | undefined;
+  /** Told in order. Must not throw. */
+  readonly onEvent?: ((event: MomentEvent) => void) | undefined;
   /** Whether this run uploads packages: `whenUploaded` rejects where none does. @default true */
   readonly uploads?: boolean | undefined;
   /** Whether pictures keep place, device and time, as the camera wrote them. @default false */
@@ -116,6 +90,7 @@ const defaults = {
   agreed: undefined,
   known: () => undefined,
   readFile: async () => undefined,
+  onEvent: () => undefined,
   uploads: true,
   keepPhotoMetadata: false,
   clock: systemClock,
@@ -131,11 +106,7 @@ export type RecorderSettings = ReturnType<typeof recorderSettings>;
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
 export function recorderSettings(given: MomentRecorderOptions) {
   const options = resolveOptions("the options of a recorder", given, defaults, checks);
-  const { limits, consent, agreed, clock } = options;
+  const { consent, agreed, clock } = options;
   const configured = consent === undefined ? initialConsent : checkConsent(consent, clock.now());
-  return {
-    ...options,
-    limits: resolveLimits(limits),
-    consent: agreed ?? configured,
-  };
+  return { ...options, consent: agreed ?? configured };
 }

@@ -4,17 +4,11 @@ import type { SaveFailure } from "../package/package-sink.ts";
 import type { Reduced } from "../package/record.ts";
 
 /**
- * Why not. Refused, and nothing existed: `busy, duplicate, ephemeral, closed`. Else a save failed:
+ * Why not. Refused, and nothing existed: `busy, duplicate, closed`. Else a save failed:
  * `disk_full, read_only, io` are tried again; `redaction_failed, forgotten` are final, and so is `closed`
  * for one that was accepted: there was no time to save it.
  */
-export type ReceiptReason =
-  | "busy"
-  | "duplicate"
-  | "ephemeral"
-  | "closed"
-  | "forgotten"
-  | SaveFailure;
+export type ReceiptReason = "busy" | "duplicate" | "closed" | "forgotten" | SaveFailure;
 
 /** How far a moment has come, in words that stay true after a kill. */
 export interface ReceiptState {
@@ -138,15 +132,12 @@ function notUploaded(): ThroughlineError {
   return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
 }
 
-type Names = Pick<ReceiptState, "id" | "name">;
-
-export function accepted(names: Names, reduced: Reduced | null): ReceiptState {
-  const state = { ...names, accepted: true, durable: false, uploaded: false };
-  return reduced === null ? state : { ...state, reduced };
-}
-
 /** Nothing of it exists. */
-export function refused(names: Names, reason: ReceiptReason, duplicateOf?: string): Receipt {
+export function refused(
+  names: Pick<ReceiptState, "id" | "name">,
+  reason: ReceiptReason,
+  duplicateOf?: string,
+): Receipt {
   const state = { ...names, accepted: false, durable: false, uploaded: false, reason };
   return new Receipt({ ...state, duplicate_of: duplicateOf });
 }

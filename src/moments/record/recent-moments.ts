@@ -1,12 +1,17 @@
-import { createHash } from "node:crypto";
 import { Lru } from "../../core/lru.ts";
-import { makeUuidV7, packageId } from "../package/package-name.ts";
+import { sha256 } from "../../core/sha256.ts";
+import { packageId } from "../package/package-name.ts";
 import type { Sentiment } from "../package/record.ts";
 import type { JudgedMessages } from "./judged-messages.ts";
 import type { Receipt } from "./receipt.ts";
 
 const duplicateMs = 30_000;
 const hourMs = 3_600_000;
+/**
+ * How many moments an hour keep pictures and sound. One more keeps its label and its words: a person is never
+ * refused for being frequent.
+ */
+const maxMediaPerHour = 60;
 const maxReceipts = 1_000;
 
 interface Reacted {
@@ -19,22 +24,20 @@ interface Reacted {
 
 /** What the recorder remembers of moments that it recorded: receipts, pats, media. */
 export class RecentMoments {
-  /** Of the package, and of the idempotency key, where it has one. */
+  /** By the id of the package. */
   readonly #byId = new Lru<string, Receipt>(maxReceipts);
   #pats: Reacted[] = [];
   #media: number[] = [];
 
-  /** The first receipt that any of these ids got. */
-  receiptOf(ids: readonly string[]): Receipt | undefined {
-    return ids.map((id) => this.#byId.peek(id)).find((receipt) => receipt !== undefined);
+  /** Also by the name that it has now, which differs where its first one was taken. */
+  remember(receipt: Receipt): void {
+    this.#byId.set(receipt.id, receipt);
+    this.#byId.set(packageId(receipt.name), receipt);
   }
 
-  remember(receipt: Receipt, ids: readonly string[]): void {
-    for (const id of ids) this.#byId.set(id, receipt);
-  }
-
-  named(name: string): Receipt | undefined {
-    return this.#byId.peek(packageId(name));
+  /** @param of a uuid, or the name of a package. */
+  receipt(of: string): Receipt | undefined {
+    return this.#byId.peek(packageId(of));
   }
 
   /** There is no such moment any more, or never will be: its keys are free, and nothing repeats it. */
@@ -56,25 +59,16 @@ export class RecentMoments {
     this.#pats.push(pat);
   }
 
-  /** How many moments of the last hour kept pictures or sound. */
-  mediaInHour(ageMs: number): number {
+  /** Whether a moment may keep pictures and sound; it counts then. */
+  mayKeepMedia(ageMs: number): boolean {
     this.#media = this.#media.filter((at) => ageMs - at < hourMs);
-    return this.#media.length;
+    return this.#media.length < maxMediaPerHour && this.#media.push(ageMs) > 0;
   }
-
-  rememberMedia(ageMs: number): void {
-    this.#media.push(ageMs);
-  }
-}
-
-/** The id of what a key recorded: the same in every run. */
-export function idsOfKey(key: string | undefined): readonly string[] {
-  return key === undefined ? [] : [packageId(makeUuidV7(0, bytesOfKey(key)))];
 }
 
 /** The same bytes for the same key, in every run. */
 export function bytesOfKey(key: string): (into: Uint8Array) => void {
-  return (into) => into.set(createHash("sha256").update(key).digest().subarray(0, into.length));
+  return (into) => into.set(sha256(key).subarray(0, into.length));
 }
 
 /** What a pat is about: of two chats in which nothing was judged, not the same. */

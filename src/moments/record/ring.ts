@@ -67,8 +67,7 @@ export class Ring<T extends Sized> {
   }
 
   clear(): void {
-    this.#items = [];
-    this.#bytes = 0;
+    this.remove(() => true);
   }
 
   #trim(): void {

@@ -1,6 +1,7 @@
+import { errorName } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Timers, until } from "../../core/timers.ts";
-import type { PackageSink, SaveFailure } from "../package/package-sink.ts";
+import { type PackageSink, SaveError, type SaveFailure } from "../package/package-sink.ts";
 import type { Moment } from "./moment.ts";
 import type { Receipt } from "./receipt.ts";
 
@@ -41,7 +42,7 @@ export class SaveQueue {
 
   add(moment: Moment): void {
     this.#waiting.push(moment);
-    if (this.#state === "closed") this.#lose();
+    if (this.#state === "closed") this.#lose(this.#waiting);
     else if (this.#cancelRetry === undefined) this.#next();
   }
 
@@ -71,7 +72,7 @@ export class SaveQueue {
     this.#next();
     await until(this.#drained(), { ms: withinMs, timers: this.#ports.timers });
     this.#state = "closed";
-    this.#lose();
+    this.#lose(this.#waiting);
     this.#abort.abort();
   }
 
@@ -79,9 +80,8 @@ export class SaveQueue {
     while (this.#saving !== undefined) await this.#last;
   }
 
-  #lose(): void {
-    const left = this.#waiting;
-    this.#waiting = [];
+  #lose(left: readonly Moment[]): void {
+    this.#waiting = this.#waiting.filter((moment) => !left.includes(moment));
     for (const moment of left) {
       const { id } = moment.receipt;
       this.#ports.logger.error({ id, reason: moment.receipt.reason }, "a moment was lost at close");
@@ -127,7 +127,7 @@ export class SaveQueue {
   }
 
   #failed(moment: Moment, error: unknown): void {
-    const reason = reasonOf(error);
+    const reason = error instanceof SaveError ? error.reason : "io";
     this.#remove(moment);
     if (reason === "redaction_failed") {
       this.#discard(moment, reason);
@@ -135,11 +135,10 @@ export class SaveQueue {
     }
     const { id } = moment.receipt;
     moment.receipt.update({ reason });
-    this.#ports.logger.warn({ id, reason, error: nameOf(error) }, "a moment was not saved");
+    this.#ports.logger.warn({ id, reason, error: errorName(error) }, "a moment was not saved");
     this.#ports.told("failed", moment.receipt);
     if (this.#state !== "open") {
-      this.#ports.logger.error({ id, reason }, "a moment was lost at close");
-      this.#discard(moment, "closed");
+      this.#lose([moment]);
       return;
     }
     this.#waiting.push(moment);
@@ -158,16 +157,4 @@ export class SaveQueue {
   #remove(gone: Moment): void {
     this.#waiting = this.#waiting.filter((moment) => moment !== gone);
   }
-}
-
-/** By its `reason`, so that a sink of another copy of the package is understood. */
-function reasonOf(error: unknown): SaveFailure {
-  const reason: unknown = error instanceof Error && "reason" in error ? error.reason : undefined;
-  return failures.find((failure) => failure === reason) ?? "io";
-}
-
-const failures: readonly SaveFailure[] = ["disk_full", "read_only", "io", "redaction_failed"];
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : "unknown";
 }

@@ -31,7 +31,7 @@ export interface Skill {
 /** Where the model called it. */
 export type SkillCall = Pick<
   MomentInput,
-  "chatId" | "turnId" | "provider" | "model" | "trace" | "channel" | "idempotencyKey" | "ephemeral"
+  "chatId" | "turnId" | "provider" | "model" | "channel" | "idempotencyKey"
 >;
 
 const durableWithinMs = 1_000;

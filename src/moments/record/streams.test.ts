@@ -2,11 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CapturedValues } from "./captured-values.ts";
-import { resolveLimits } from "./limits.ts";
 import { cutText, MessageBuffer, type NewMessage } from "./message-buffer.ts";
 
 const at = (ms: number) => ({ monoMs: ms, ageMs: ms });
-const messages = (limits = {}) => new MessageBuffer(resolveLimits(limits), "a1b2c3d4");
+const messages = () => new MessageBuffer("a1b2c3d4");
 
 const cuts: readonly [text: string, max: number, kept: string][] = [
   ["abc", 3, "abc"],
@@ -47,9 +46,10 @@ test("an answer that grows stays in its place, with the time at which it began, 
 });
 
 test("over the byte budget the oldest messages go, and are counted", () => {
-  const buffer = messages({ messageBytes: 2_000 });
-  for (let i = 0; i < 10; i++) buffer.push({ role: "user", text: "x".repeat(300) }, at(i));
-  assert.ok(buffer.bytes <= 2_000);
+  const buffer = messages();
+  const toolCalls = [{ name: "x".repeat(60_000) }];
+  for (let i = 0; i < 50; i++) buffer.push({ role: "assistant", text: "", toolCalls }, at(i));
+  assert.ok(buffer.bytes <= 2_000_000 && buffer.count < 50);
 });
 
 const wrong: readonly [name: string, message: object][] = [
@@ -69,7 +69,7 @@ for (const [name, message] of wrong) {
 test("tool calls of more than 65,536 bytes are left out, and the message says truncated", () => {
   const toolCalls = [{ name: "x".repeat(70_000) }];
   const kept = messages().push({ role: "assistant", text: "", toolCalls }, at(0));
-  assert.deepEqual([kept.toolCalls, kept.truncated], [{ omitted: "too_large" }, true]);
+  assert.deepEqual([kept.tool_calls, kept.truncated], [{ omitted: "too_large" }, true]);
 });
 
 test("of a captured name the last value wins; a value that does not fit is its hash", () => {

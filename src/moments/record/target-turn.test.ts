@@ -11,13 +11,13 @@ function buffered(said: readonly Said[]) {
   return said.map(({ agoMs = 10_000, endedAgoMs = agoMs, ...message }, index) => {
     const seq = index + 1;
     const ageMs = nowMs - agoMs;
-    const place = { id: message.id ?? `m${seq}`, seq, maxCodePoints: 8_000, timeMs: ageMs, ageMs };
+    const place = { id: message.id ?? `m${seq}`, seq, timeMs: ageMs, ageMs };
     return bufferedMessage(message, { ...place, endedAgeMs: nowMs - endedAgoMs });
   });
 }
 
 function judge(said: readonly Said[], reaction: Partial<Reaction>) {
-  const nothing = { chatId: null, turnId: null, messageId: null, targetMessageId: null };
+  const nothing = { chatId: null };
   const base = { channel: "other", source: "skill", ageMs: nowMs, ...nothing } as const;
   const found = targetTurn(buffered(said), { ...base, ...reaction });
   if (found === undefined) return "unknown";
@@ -233,8 +233,6 @@ test("the turn in which praise was said is told with its user message", () => {
     ageMs: nowMs,
     chatId: null,
     turnId: "t2",
-    messageId: null,
-    targetMessageId: null,
   });
   assert.deepEqual(found?.triggerTurn, { turn_id: "t2", message_id: "m3" });
 });

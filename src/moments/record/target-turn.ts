@@ -1,21 +1,16 @@
 import type { Json } from "../../core/json.ts";
 import type { Channel, Source, Target, TargetReason } from "../package/record.ts";
+import type { MomentInput } from "./label.ts";
 import type { BufferedMessage } from "./message-buffer.ts";
 
 /** What is known of a reaction when it is judged whose turn it is about. */
-export interface Reaction {
+export interface Reaction extends Pick<MomentInput, "turnId" | "messageId" | "targetMessageId"> {
   readonly channel: Channel;
   readonly source: Source;
   /** Now, on the clock of ages. */
   readonly ageMs: number;
   /** Null: not known, and every message counts. */
   readonly chatId: string | null;
-  /** The turn in which it was expressed: the one whose user message is the praise. */
-  readonly turnId: string | null;
-  /** The message in which it was expressed, where the turn is not known. */
-  readonly messageId: string | null;
-  /** A message of the turn that it is about, where somebody said so. */
-  readonly targetMessageId: string | null;
 }
 
 /** A target before it is placed in messages.json. */
@@ -50,7 +45,7 @@ export function targetTurn(
   const groups = turnGroups(messages.filter((message) => isOfChat(message, chatId)));
   const trigger = triggerGroup(groups, reaction);
   const triggerTurn = trigger === undefined ? null : told(trigger);
-  if (targetMessageId !== null) {
+  if (targetMessageId !== undefined) {
     const named = groups.find((group) => isTargetIn(group, targetMessageId));
     if (named === undefined || answersOf(named).length === 0) return undefined;
     return { judged: judged(named, "explicit"), reason: null, triggerTurn };
@@ -79,8 +74,8 @@ function triggerGroup(
   groups: readonly TurnGroup[],
   { source, turnId, messageId }: Reaction,
 ): TurnGroup | undefined {
-  if (turnId !== null) return groups.find((group) => group.turnId === turnId);
-  if (messageId !== null) {
+  if (turnId !== undefined) return groups.find((group) => group.turnId === turnId);
+  if (messageId !== undefined) {
     return groups.find(({ messages }) => messages.some(({ id }) => id === messageId));
   }
   return source === "skill" ? groups.at(-1) : undefined;
@@ -148,7 +143,7 @@ function turnGroups(messages: readonly BufferedMessage[]): readonly TurnGroup[] 
   const byId = new Map<string, Growing>();
   let unnamed: Growing | undefined;
   for (const [index, message] of messages.entries()) {
-    const { turnId } = message;
+    const { turn_id: turnId } = message;
     let group = turnId === null ? unnamed : byId.get(turnId);
     if (group === undefined || (turnId === null && message.role === "USER")) {
       group = { turnId, messages: [], firstIndex: index, lastIndex: index };
@@ -177,7 +172,7 @@ function wasDelivered(group: TurnGroup): boolean {
 
 /** Whether the model called one of our skills in the turn: then it is about a judgement itself. */
 function calledRemember({ messages }: TurnGroup): boolean {
-  return messages.some(({ toolCalls }) => namesRemember(toolCalls));
+  return messages.some(({ tool_calls: calls }) => namesRemember(calls));
 }
 
 /** Tool calls of any provider: the name of the tool is under one of these. */

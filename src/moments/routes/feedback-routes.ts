@@ -30,7 +30,6 @@ import { isMatch, listedManifest, readShown } from "./shown-package.ts";
 export function addFeedbackRoutes(router: Router, moments: Moments, media: MediaSockets): void {
   addConsent(router, moments, media);
   addReactions(router, moments);
-  addReactionsOfChat(router, moments);
   addPackages(router, moments);
   addPackageChanges(router, moments);
 }
@@ -111,9 +110,6 @@ function addReactions(router: Router, moments: Moments): void {
       return receiptResponse(recorded);
     },
   );
-}
-
-function addReactionsOfChat(router: Router, { packages }: Moments): void {
   router.add(
     {
       method: "get",
@@ -125,7 +121,7 @@ function addReactionsOfChat(router: Router, { packages }: Moments): void {
         "A newer reaction supersedes the one before. Of several servers, each lists those that it recorded.",
       answers: { 200: { says: "The reactions.", schema: schemaOf("reactions") } },
     },
-    async ({ params }) => json({ reactions: await packages.reactions(params.id) }),
+    async ({ params }) => json({ reactions: await moments.packages.reactions(params.id) }),
   );
 }
 
@@ -272,6 +268,13 @@ function addPackages(router: Router, moments: Moments): void {
   }
 }
 
+const deleted = {
+  200: {
+    says: "What was deleted, and what still waits for the bucket.",
+    schema: schemaOf("deletion"),
+  },
+};
+
 function addPackageChanges(router: Router, moments: Moments): void {
   router.add(
     {
@@ -322,12 +325,7 @@ function addPackageChanges(router: Router, moments: Moments): void {
       id: "deleteFeedback",
       params: name,
       summary: "Delete a package everywhere",
-      answers: {
-        200: {
-          says: "What was deleted, and what still waits for the bucket.",
-          schema: schemaOf("deletion"),
-        },
-      },
+      answers: deleted,
     },
     async ({ params }) => json(await moments.forget({ name: params.name })),
   );
@@ -339,12 +337,7 @@ function addPackageChanges(router: Router, moments: Moments): void {
       query: whose,
       summary: "Delete the packages of a chat, or those in which a person was seen",
       description: "Say which of the two.",
-      answers: {
-        200: {
-          says: "What was deleted, and what still waits for the bucket.",
-          schema: schemaOf("deletion"),
-        },
-      },
+      answers: deleted,
     },
     async ({ query }) => {
       const { chat_id: chatId, person } = query;

@@ -2,7 +2,6 @@ import type { Readable } from "node:stream";
 import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";
-import { withDeadline } from "./deadline.ts";
 import type { S3Target } from "./options.ts";
 import { failureOfClient, UploadFailure } from "./upload-failure.ts";
 
@@ -53,12 +52,6 @@ export interface ListedObject {
   readonly etag: string;
   /** When it was stored, in milliseconds since 1970; `undefined`: the service did not say. */
   readonly modifiedMs: number | undefined;
-}
-
-interface ObjectPage {
-  readonly objects: readonly ListedObject[];
-  /** Where the next page begins; `undefined` on the last. */
-  readonly next: string | undefined;
 }
 
 interface BucketPorts {
@@ -148,39 +141,22 @@ export class S3Bucket {
     });
   }
 
-  /**
-   * One page of the objects whose keys begin with `prefix`, by key, from `after` on. A missing bucket is
-   * made first if that was asked for.
-   */
-  async page(prefix: string, after: string | undefined, signal: AbortSignal): Promise<ObjectPage> {
-    const input = { ...this.#inBucket, Prefix: prefix, ContinuationToken: after };
-    try {
-      const answer = await this.#send(0, signal, ({ sdk, client }, abortSignal) =>
-        client.send(new sdk.ListObjectsV2Command(input), { abortSignal }),
-      );
-      if (answer.Name !== this.#target.bucket) throw hollow("NoName", answer);
-      const isCut = answer.IsTruncated === true;
-      if (isCut && answer.NextContinuationToken === undefined) throw hollow("NoToken", answer);
-      const objects = (answer.Contents ?? []).map(({ Key: key, Size: bytes, ...more }) => {
-        if (key === undefined || bytes === undefined) throw hollow("NoKey", answer);
-        return { key, bytes, etag: more.ETag ?? "", modifiedMs: more.LastModified?.getTime() };
-      });
-      return { objects, next: isCut ? answer.NextContinuationToken : undefined };
-    } catch (error) {
-      const isMissing = error instanceof UploadFailure && error.code === "NoSuchBucket";
-      if (!isMissing || !this.#target.createBucket) throw error;
-      await this.#make(signal);
-      return { objects: [], next: undefined };
-    }
-  }
-
-  /** Every object under a prefix, by key. */
+  /** Every object under a prefix, by key. A missing bucket is made first if that was asked for. */
   async *list(prefix: string, signal: AbortSignal): AsyncGenerator<ListedObject, void> {
     let after: string | undefined;
     do {
-      const page = await this.page(prefix, after, signal);
-      yield* page.objects;
-      after = page.next;
+      const input = { ...this.#inBucket, Prefix: prefix, ContinuationToken: after };
+      const answer = await this.#send(0, signal, ({ sdk, client }, abortSignal) =>
+        client.send(new sdk.ListObjectsV2Command(input), { abortSignal }),
+      ).catch((error) => this.#makeMissing(error, signal));
+      if (answer === undefined) return; // it was made now
+      if (answer.Name !== this.#target.bucket) throw hollow("NoName", answer);
+      after = answer.IsTruncated === true ? answer.NextContinuationToken : undefined;
+      if (answer.IsTruncated === true && after === undefined) throw hollow("NoToken", answer);
+      for (const { Key: key, Size: bytes, ...more } of answer.Contents ?? []) {
+        if (key === undefined || bytes === undefined) throw hollow("NoKey", answer);
+        yield { key, bytes, etag: more.ETag ?? "", modifiedMs: more.LastModified?.getTime() };
+      }
     } while (after !== undefined);
   }
 
@@ -202,6 +178,13 @@ export class S3Bucket {
       () => undefined, // it was never made
     );
     this.#loaded = undefined;
+  }
+
+  /** Makes the bucket if it is missing and that was asked for. @throws the error otherwise */
+  async #makeMissing(error: unknown, signal: AbortSignal): Promise<undefined> {
+    const isMissing = error instanceof UploadFailure && error.code === "NoSuchBucket";
+    if (!isMissing || !this.#target.createBucket) throw error;
+    await this.#make(signal);
   }
 
   /** Makes the bucket, and closes it to the public as far as the service can. */
@@ -367,5 +350,34 @@ async function readWhole(body: Readable, bytes: number, signal: AbortSignal): Pr
     return Buffer.concat(chunks);
   } finally {
     signal.removeEventListener("abort", destroy);
+  }
+}
+
+/**
+ * Calls with a signal that is aborted with `outer`, or `ms` later; and rejects then, also when the
+ * call takes no notice of its signal.
+ *
+ * @throws `UploadFailure` `retry`: nothing came in time. The reason of `outer`, or what the call rejects with.
+ */
+export async function withDeadline<T>(
+  timers: Timers,
+  ms: number,
+  outer: AbortSignal,
+  call: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const late = new AbortController();
+  const giveUp = () => late.abort(new UploadFailure("retry", { code: "DeadlinePassed" }));
+  const cancel = timers.after(ms, giveUp, { holdsProcess: true });
+  const signal = AbortSignal.any([outer, late.signal]);
+  try {
+    signal.throwIfAborted();
+    const aborted = new Promise<never>((_resolve, reject) => {
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    });
+    return await Promise.race([call(signal), aborted]);
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    cancel();
   }
 }

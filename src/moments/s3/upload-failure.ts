@@ -1,4 +1,5 @@
 // Why something was not sent, and what that means for what comes next.
+import { codeOf } from "../directory/read-package.ts";
 import type { UploadError } from "../package/record.ts";
 
 export type FailureClass =
@@ -158,8 +159,7 @@ export function failureOfClient(thrown: unknown): UploadFailure {
 /** Makes a failure of whatever ended an attempt: what no bucket rejected with, the disk did. */
 export function failureOf(thrown: unknown): UploadFailure {
   if (thrown instanceof UploadFailure) return thrown;
-  const { code, name } = (thrown ?? {}) as { readonly code?: unknown; readonly name?: unknown };
-  return new UploadFailure("local_io", { code: String(code ?? name ?? "unknown"), cause: thrown });
+  return new UploadFailure("local_io", { code: codeOf(thrown), cause: thrown });
 }
 
 function regionOf(message: unknown, headers: Readonly<Record<string, string>>): string | undefined {

@@ -28,7 +28,7 @@ export interface Fed extends Pick<MomentsSettings, "hurtful"> {
 
 /** Feeds the rolling buffers with what was said: the label with who made it, the rules with words that hurt. */
 export function hear(chatId: string, message: StoredMessage, { moments, hurtful }: Fed): void {
-  const { recorder, happened } = moments;
+  const { recorder } = moments;
   const { id, role, content, synthetic, provider = null, model = null } = message;
   recorder.message(transcriptMessage(chatId, message));
   if (role === "assistant") {
@@ -37,7 +37,7 @@ export function hear(chatId: string, message: StoredMessage, { moments, hurtful 
   }
   const matched = role === "user" && synthetic === undefined ? hurtful(content) : [];
   if (matched.length > 0) {
-    happened({ kind: "words", matched, messageId: id, channel: "text" }, chatId);
+    moments.happened({ kind: "words", matched, messageId: id, channel: "text" }, chatId);
   }
 }
 

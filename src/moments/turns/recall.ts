@@ -2,9 +2,10 @@ import type { Chats } from "../../core/chat/chats.ts";
 import type { Clock } from "../../core/clock.ts";
 import { checkArgument, having } from "../../core/options.ts";
 import type { TranscriptMessage } from "../record/label.ts";
+import { limits } from "../record/limits.ts";
 import type { MomentRecorder } from "../record/moment-recorder.ts";
 import { recentMs } from "../record/target-turn.ts";
-import { maxMessages, transcriptMessage } from "./transcript.ts";
+import { transcriptMessage } from "./transcript.ts";
 
 /** More than one companion talks with in two minutes. */
 const maxChats = 10;
@@ -42,7 +43,7 @@ export async function recallWords(
   }
   said.sort((a, b) => a.atMs - b.atMs);
   let kept = 0;
-  for (const { atMs, ...message } of said.slice(-maxMessages)) {
+  for (const { atMs, ...message } of said.slice(-limits.messages)) {
     if (recorder.message({ ...message, agoMs: Math.max(0, now - atMs) })) kept++;
   }
   if (failure !== undefined) throw failure.cause;
@@ -51,7 +52,7 @@ export async function recallWords(
 
 /** The newest messages of a chat; none when the newest is old, or is of a time that is to come. */
 async function saidIn(chats: Chats, chatId: string, now: number): Promise<readonly Said[]> {
-  const { messages } = await chats.messages(chatId, { limit: maxMessages });
+  const { messages } = await chats.messages(chatId, { limit: limits.messages });
   const shown = messages.filter(({ hidden }) => !hidden);
   const said = shown
     .map((message) => transcriptMessage(chatId, message))

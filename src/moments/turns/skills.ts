@@ -1,7 +1,7 @@
-import { createHash } from "node:crypto";
 import type { ToolCall } from "../../core/chat/message.ts";
 import type { Responder, TurnTool, TurnTools } from "../../core/models/responder.ts";
 import { checkArgument, having } from "../../core/options.ts";
+import { sha256 } from "../../core/sha256.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import type { MomentRecorder } from "../record/moment-recorder.ts";
@@ -59,8 +59,6 @@ function toolOf(
 
 /** Of all that a call says: not every service gives each its own id, and none is held to a length. */
 function digestOf({ id, function: { name, arguments: args } }: ToolCall): string {
-  return createHash("sha256")
-    .update(JSON.stringify([id, name, args]))
-    .digest("hex")
-    .slice(0, 32);
+  const text = JSON.stringify([id, name, args]);
+  return sha256(text).toString("hex").slice(0, 32);
 }

@@ -4,9 +4,8 @@ import type { MessagePage } from "../../core/chat/message-page.ts";
 import { invalid } from "../../core/errors.ts";
 import { checkArgument, having } from "../../core/options.ts";
 import type { TranscriptMessage } from "../record/label.ts";
+import { limits } from "../record/limits.ts";
 
-/** What a package holds at most. */
-export const maxMessages = 50;
 /** A turn with more records behind its question than this is not looked through to its end. */
 const furthest = 200;
 
@@ -35,14 +34,14 @@ export async function transcriptUpTo(
   const turn = named.turn ?? named.id;
   const last = shown.findLastIndex((message) => (message.turn ?? message.id) === turn);
   if (last < 0) throw invalid("the target is no message of this chat");
-  return shown.slice(Math.max(0, last + 1 - maxMessages), last + 1).map((message) => {
+  return shown.slice(Math.max(0, last + 1 - limits.messages), last + 1).map((message) => {
     return transcriptMessage(chatId, message);
   });
 }
 
 /** The newest answer of a chat that can be seen. */
 export async function lastAnswer(chats: Chats, chatId: string): Promise<StoredMessage | undefined> {
-  const { messages } = await chats.messages(chatId, { limit: maxMessages });
+  const { messages } = await chats.messages(chatId, { limit: limits.messages });
   return messages.findLast(({ role, content, hidden }) => {
     return role === "assistant" && content !== "" && !hidden;
   });

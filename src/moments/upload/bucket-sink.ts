@@ -1,17 +1,15 @@
 // A moment goes from memory to the bucket: in mode `s3` first of all, in `local+s3` when the disk refuses.
 import type { Runtime } from "../../core/runtime.ts";
-import { manifestFile, mediaTypeOf, partsOf } from "../directory/content.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
-import { hashOf } from "../package/digests.ts";
+import { hashOf, manifestFile, mediaTypeOf, partsOf } from "../package/content.ts";
+import { sealRecord, writeManifest } from "../package/manifest.ts";
 import {
   type PackageSink,
   type Saved,
   SaveError,
   type SealedMoment,
 } from "../package/package-sink.ts";
-import { sealRecord, writeManifest } from "../package/write-manifest.ts";
-import { withDeadline } from "../s3/deadline.ts";
-import type { S3Bucket } from "../s3/s3-bucket.ts";
+import { type S3Bucket, withDeadline } from "../s3/s3-bucket.ts";
 import type { Outbox } from "./outbox.ts";
 import { sendPackage } from "./package-in-bucket.ts";
 
@@ -51,8 +49,7 @@ export class BucketSink implements PackageSink {
     try {
       return await packages.save(moment, signal);
     } catch (error) {
-      const isDisk = error instanceof SaveError && error.reason !== "redaction_failed";
-      const sent = isDisk ? await this.#send(moment, signal) : undefined;
+      const sent = error instanceof SaveError ? await this.#send(moment, signal) : undefined;
       if (sent === undefined) throw error;
       return sent;
     }

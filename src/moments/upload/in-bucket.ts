@@ -1,10 +1,10 @@
 // What the bucket has and this home does not know of: looked for only because somebody asks.
 
-import { manifestFile, messagesFile } from "../directory/content.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import { isMeant, ownersOf, type Selection } from "../directory/whose.ts";
+import { manifestFile, messagesFile } from "../package/content.ts";
+import { readManifest, readMessages } from "../package/manifest.ts";
 import { isPackageName } from "../package/package-name.ts";
-import { readManifest, readMessages } from "../package/read-manifest.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import type { Outbox } from "./outbox.ts";
 import { removePackage } from "./package-in-bucket.ts";

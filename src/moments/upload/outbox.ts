@@ -1,9 +1,9 @@
 import { isoTime } from "../../core/clock.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Runtime } from "../../core/runtime.ts";
+import { isInFlight } from "../directory/notes.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import type { Sender } from "../directory/ports.ts";
-import { isInFlight } from "../directory/status.ts";
 import type { PackageStatus, Tombstone, UploadError, UploadTarget } from "../package/record.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { failureOf, UploadFailure } from "../s3/upload-failure.ts";
@@ -68,7 +68,7 @@ export class Outbox implements Sender {
   readonly #ports: OutboxPorts;
   readonly #items = new Map<string, Item>();
   readonly #buckets = new Map<string, S3Bucket>();
-  readonly #listeners = new Set<(name: string) => void>();
+  #uploaded: (name: string) => void = () => undefined;
   readonly #running = new Map<string, { stop(): void; readonly done: Promise<unknown> }>();
   /** Why the target is not asked before `dueAt`, on the monotonic clock. */
   #target = { error: null as UploadFailure | null, failures: 0, dueAt: Number.NEGATIVE_INFINITY };
@@ -126,10 +126,9 @@ export class Outbox implements Sender {
     };
   }
 
-  /** Calls back with the name of each package that was uploaded. @returns a function that ends it. */
-  onUploaded(listener: (name: string) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  /** Calls back with the name of each package that was uploaded. */
+  onUploaded(listener: (name: string) => void): void {
+    this.#uploaded = listener;
   }
 
   pending(
@@ -142,15 +141,11 @@ export class Outbox implements Sender {
     this.#kick();
   }
 
-  async hold(name: string): Promise<(isGone: boolean) => void> {
-    const key = keyOf({ name, as: "status" });
-    const item = this.#items.get(key);
-    this.#items.delete(key);
-    await this.#stop(name);
-    return (isGone) => {
-      if (item !== undefined && !isGone && !this.#items.has(key)) this.#items.set(key, item);
-      this.#kick();
-    };
+  async stop(name: string): Promise<void> {
+    this.#items.delete(keyOf({ name, as: "status" }));
+    const running = this.#running.get(name);
+    running?.stop();
+    await running?.done;
   }
 
   /** Somebody asks for uploads: everything is tried now, also what is dead or not read yet. */
@@ -189,7 +184,7 @@ export class Outbox implements Sender {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelTimer();
-    for (const name of Array.from(this.#running.keys())) await this.#stop(name);
+    for (const name of Array.from(this.#running.keys())) await this.stop(name);
     await this.idle();
     for (const bucket of this.#buckets.values()) bucket.close();
   }
@@ -283,7 +278,7 @@ export class Outbox implements Sender {
     if (failure !== undefined) return this.#settle(item, failure);
     // What was asked for since is another item.
     if (this.#items.get(keyOf(item)) === item) this.#items.delete(keyOf(item));
-    if (isUploaded) for (const listener of this.#listeners) listener(name);
+    if (isUploaded) this.#uploaded(name);
   }
 
   /**
@@ -418,12 +413,6 @@ export class Outbox implements Sender {
     const bucket = this.#buckets.get(name) ?? this.#ports.connect(name);
     this.#buckets.set(name, bucket);
     return bucket;
-  }
-
-  async #stop(name: string): Promise<void> {
-    const running = this.#running.get(name);
-    running?.stop();
-    await running?.done;
   }
 }
 

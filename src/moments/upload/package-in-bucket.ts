@@ -2,9 +2,8 @@
 // last and goes first, and "uploaded" is what was read back.
 import { concurrently } from "../../core/concurrently.ts";
 import { isThroughlineError } from "../../core/errors.ts";
-import { manifestFile } from "../directory/content.ts";
-import { hashOf } from "../package/digests.ts";
-import { readManifest } from "../package/read-manifest.ts";
+import { hashOf, manifestFile } from "../package/content.ts";
+import { readManifest } from "../package/manifest.ts";
 import type { FileEntry, PackageStatus } from "../package/record.ts";
 import type { ListedObject, ObjectToPut, S3Bucket } from "../s3/s3-bucket.ts";
 import { UploadFailure } from "../s3/upload-failure.ts";

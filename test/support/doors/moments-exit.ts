@@ -48,7 +48,6 @@ const packages = await PackageDirectory.open({
 if (plan.end === "kill in a recovery") process.exit(0); // what is chosen comes after its end
 const recorder = new MomentRecorder({
   ...{ sink: packages, sessionId: "a1b2c3d4", software: { name: "test", version: "0.0.0" } },
-  limits: { frameEveryMs: 0 },
   consent: {
     ...{ messages: true, frames: true, audio: true, upload: true, export: true },
     ...{ wording: consentWording, by: "a test" },
@@ -63,7 +62,10 @@ process.on("SIGTERM", () => void end());
 
 recorder.message({ role: "user", text: "Tell me a joke", id: "m1", turnId: "t1" });
 recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", turnId: "t1" });
-for (let i = 0; i < plan.frames; i++) recorder.frame(jpegOf(0, i, plan.frameBytes));
+for (let i = 0; i < plan.frames; i++) {
+  // By the sender's clock none comes too soon.
+  recorder.frame(jpegOf(0, i, plan.frameBytes), { sourceMs: i * 500 });
+}
 recorder.audio(new Int16Array(plan.samples).fill(7));
 steps.isArmed = plan.end === "kill in a step" || plan.end === "exit in a step";
 for (let i = 0; i < plan.moments; i++) {

@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
-import { mediaTypeOf, partsOf } from "../../../src/moments/directory/content.ts";
+import { frameFile, mediaTypeOf, partsOf } from "../../../src/moments/package/content.ts";
+import { sealRecord, writeManifest } from "../../../src/moments/package/manifest.ts";
 import { packageId, packageName, packageStamp } from "../../../src/moments/package/package-name.ts";
 import type { AudioRef, SealedMoment } from "../../../src/moments/package/package-sink.ts";
-import { frameFile } from "../../../src/moments/package/read-manifest.ts";
 import {
   feedbackSchema,
   type Manifest,
   type PackageRecord,
 } from "../../../src/moments/package/record.ts";
-import { sealRecord, writeManifest } from "../../../src/moments/package/write-manifest.ts";
 
 export interface SamplePackage {
   readonly name: string;

@@ -242,8 +242,13 @@ class CountedBucket extends S3Bucket {
   override get(key: string, signal: AbortSignal) {
     return this.#counted(super.get(key, signal));
   }
-  override page(prefix: string, after: string | undefined, signal: AbortSignal) {
-    return this.#counted(super.page(prefix, after, signal));
+  override async *list(prefix: string, signal: AbortSignal) {
+    const objects = super.list(prefix, signal);
+    for (;;) {
+      const next = await this.#counted(objects.next());
+      if (next.done) return;
+      yield next.value;
+    }
   }
   override remove(key: string, signal: AbortSignal) {
     return this.#counted(super.remove(key, signal));

@@ -1,5 +1,16 @@
-// <name>.status.json: what became of a sealed package, beside it, because a package never changes.
+// The small files beside a package, because a package never changes: JSON of a declared shape, replaced whole.
+// <name>.status.json says what became of it. <name>.tombstone.json is of something that is forgotten here and that
+// a bucket may still have. It stays until the bucket agrees; until then what was forgotten does not come back here.
 import { ThroughlineError } from "../../core/errors.ts";
+import { is, type Shape } from "../../core/shape.ts";
+import {
+  type FilePorts,
+  replaceFile,
+  syncNames,
+  unlinkIfThere,
+  writeAll,
+} from "../../core/storage/files/file-ports.ts";
+import { jsonOf } from "../package/manifest.ts";
 import { keyPrefix } from "../package/package-name.ts";
 import {
   type BucketPlace,
@@ -7,13 +18,56 @@ import {
   type PackageRecord,
   type PackageStatus,
   statusShape,
+  type Tombstone,
+  tombstoneShape,
   type UploadNote,
-  type UploadTarget,
 } from "../package/record.ts";
-import { readNote, writeNote } from "./json-file.ts";
-import { type Directory, isHere } from "./names.ts";
+import { type Directory, isHere, pathOf, timeOf } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
-import { assertThere } from "./read-package.ts";
+import { assertThere, readWhole } from "./read-package.ts";
+
+interface Notes {
+  readonly status: PackageStatus;
+  readonly tombstone: Tombstone;
+}
+
+/** Reads a note. `undefined`: there is no file. `"unreadable"`: it is not of the shape. */
+async function readNote<As extends keyof Notes>(
+  from: Directory,
+  name: string,
+  as: As,
+  shape: Shape<Notes[As]>,
+): Promise<Notes[As] | "unreadable" | undefined> {
+  const bytes = await readWhole(from.disk, pathOf(from, name, as));
+  if (bytes === undefined) return undefined;
+  const value = jsonOf(bytes);
+  return is(shape, value) ? value : "unreadable";
+}
+
+export async function writeNote<As extends keyof Notes>(
+  ports: PackagePorts,
+  name: string,
+  as: As,
+  note: Notes[As],
+): Promise<void> {
+  await writeJson(ports, pathOf(ports, name, as), note);
+}
+
+/** Replaces a small file whole: after a power cut the old one is there, or the new one. */
+export async function writeJson(ports: FilePorts, path: string, value: object): Promise<void> {
+  ports.guard();
+  const bytes = Buffer.from(`${JSON.stringify(value, null, 2)}\n`);
+  await replaceFile(ports, path, (file) => writeAll(file, bytes, 0));
+}
+
+export async function removeNote(
+  ports: PackagePorts,
+  name: string,
+  as: keyof Notes,
+): Promise<void> {
+  ports.guard();
+  if (await unlinkIfThere(ports.disk, pathOf(ports, name, as))) await syncNames(ports, ports.path);
+}
 
 export const noStatus: PackageStatus = { uploaded: [], preserved: null, retracted: null };
 
@@ -94,25 +148,6 @@ export async function changeStatus(
   return after;
 }
 
-/**
- * Makes the status of a package that the bucket has, since `timestamp` unless a copy was noted before.
- * Nothing is to be sent any more.
- *
- * @param given where packages go now, which may be another bucket than when it was recorded.
- */
-export function uploadedNow(
-  status: PackageStatus,
-  timestamp: number,
-  given?: UploadTarget,
-): PackageStatus {
-  const { upload, uploaded } = status;
-  if (upload === undefined) return status;
-  const target = given ?? upload.target;
-  const copy = { bucket: target.bucket, prefix: upload.prefix, timestamp };
-  const copies = uploaded.length > 0 ? uploaded : [copy];
-  return { ...status, uploaded: copies, upload: { ...upload, target, state: "done", error: null } };
-}
-
 /** Where something of a package is, or may be: its copies, and one that is on its way. */
 export function placesOf({ uploaded, upload }: PackageStatus): readonly BucketPlace[] {
   if (upload === undefined) return [];
@@ -131,8 +166,47 @@ export function joinPlaces(
   return [...one, ...other.filter((place) => !one.some((known) => isSamePlace(known, place)))];
 }
 
-export function isSamePlace(one: BucketPlace, other: BucketPlace): boolean {
+function isSamePlace(one: BucketPlace, other: BucketPlace): boolean {
   const { bucket, endpoint } = one.target;
   const isBucket = bucket === other.target.bucket && endpoint === other.target.endpoint;
   return isBucket && one.prefix === other.prefix;
+}
+
+/** `undefined`: there is none. */
+export async function readTombstone(from: Directory, name: string): Promise<Tombstone | undefined> {
+  const tombstone = await readNote(from, name, "tombstone", tombstoneShape);
+  if (tombstone !== "unreadable") return tombstone;
+  // What is to be deleted here is told by its name, and nothing tells where else it is.
+  const error = { class: "local_damage", code: null, status: null };
+  return { state: "dead", places: [], since: timeOf(name) / 1_000, error };
+}
+
+/**
+ * Notes that something is to be deleted in these places, and in those that were noted before.
+ *
+ * @returns whether there are any.
+ */
+export async function addTombstone(
+  ports: PackagePorts,
+  name: string,
+  more: readonly BucketPlace[],
+  since: number,
+): Promise<boolean> {
+  const { places: before = [] } = (await readTombstone(ports, name)) ?? {};
+  const places = joinPlaces(before, more);
+  if (places.length === 0) return false;
+  await writeNote(ports, name, "tombstone", { state: "pending", places, since, error: null });
+  return true;
+}
+
+/** Notes that nothing is left in these places; the tombstone goes when there are no others by now. */
+export async function removePlaces(
+  ports: PackagePorts,
+  name: string,
+  places: Tombstone["places"],
+): Promise<void> {
+  const tombstone = await readTombstone(ports, name);
+  const left = tombstone?.places.filter((place) => !places.some((one) => isSamePlace(one, place)));
+  if (tombstone === undefined || !left?.length) return removeNote(ports, name, "tombstone");
+  await writeNote(ports, name, "tombstone", { ...tombstone, places: left });
 }

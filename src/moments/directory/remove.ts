@@ -1,12 +1,43 @@
-// Removing all that this machine has of one package. The rename is the decision: from there on a start
-// finishes it, and what lies beside goes before the package does, so that nothing of it comes back.
+// Removing a folder, and all that this machine has of one package. There the rename is the decision: from there on a
+// start finishes it, and what lies beside goes before the package does, so that nothing of it comes back.
+import { join } from "node:path";
+import type { Disk, DiskEntry } from "../../core/storage/disk/disk.ts";
 import { syncNames, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
+import { manifestFile } from "../package/content.ts";
 import type { PackageStatus } from "../package/record.ts";
-import { writeNote } from "./json-file.ts";
-import { isHere, pathOf } from "./names.ts";
+import { entriesOf, isHere, pathOf, sizeIfThere } from "./names.ts";
+import { readStatus, writeNote } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
-import { removeTree, sizeOf } from "./remove-tree.ts";
-import { readStatus } from "./status.ts";
+
+/** Deeper than any package: what somebody else put there is not followed for ever. */
+const maxDepth = 8;
+
+/**
+ * Removes a folder and all in it; no link is followed. The manifest goes first, so that the rest is
+ * never taken for a package. Not durable until the parent is synced.
+ *
+ * @returns how many bytes of files there were; `undefined` if there was no such folder.
+ */
+export async function removeTree(disk: Disk, path: string, depth = 0): Promise<number | undefined> {
+  const entries = await entriesOf(disk, path);
+  if (entries === undefined) return undefined;
+  let bytes = 0;
+  for (const { name, kind } of entries.toSorted((one, other) => rank(one) - rank(other))) {
+    const child = join(path, name);
+    if (kind === "directory" && depth < maxDepth) {
+      bytes += (await removeTree(disk, child, depth + 1)) ?? 0;
+      continue;
+    }
+    if (kind === "file") bytes += (await sizeIfThere(disk, child)) ?? 0;
+    await unlinkIfThere(disk, child);
+  }
+  await disk.rmdir(path);
+  return bytes;
+}
+
+function rank({ name }: DiskEntry): number {
+  return name === manifestFile ? 0 : 1;
+}
 
 /**
  * Removes the folder, its half and its status; its tombstone stays.
@@ -28,7 +59,7 @@ export async function removeHere(ports: PackagePorts, name: string, kept?: Packa
     await syncNames(ports, path);
   }
   const half = await removeTree(disk, pathOf(ports, name, "partial"));
-  const statusBytes = await sizeOf(disk, status);
+  const statusBytes = (await sizeIfThere(disk, status)) ?? 0;
   const isNoted = kept === undefined && (await unlinkIfThere(disk, status));
   await syncNames(ports, path);
   const bytes = (await removeTree(disk, deleting)) ?? 0;

@@ -1,23 +1,26 @@
 import { crc32 } from "node:zlib";
 import { isJsonObject } from "../../core/json.ts";
 import { is, Place } from "../../core/shape.ts";
-import { packageName } from "./package-name.ts";
+import { attachmentFile, frameFile } from "./content.ts";
+import { packageId, packageName } from "./package-name.ts";
+import type { SealedMoment } from "./package-sink.ts";
 import {
+  type FileEntry,
   feedbackSchema,
   type Manifest,
   manifestShape,
   messagesShape,
   type PackageMessage,
+  type PackageRecord,
 } from "./record.ts";
-import { crcLine } from "./write-manifest.ts";
 
 export interface ManifestProblem {
   /**
-   * `unreadable`: not JSON, cut, or too large. `damaged`: the CRC is missing or wrong. `newer`: of a
+   * `missing`: there is no file. `unreadable`: not JSON, cut, or too large. `damaged`: the CRC is missing or wrong. `newer`: of a
    * later schema, to be left alone. `seed`: as the originals wrote it, without a schema. `invalid`:
    * a member is missing or not what the schema says.
    */
-  readonly kind: "unreadable" | "damaged" | "newer" | "seed" | "invalid";
+  readonly kind: "missing" | "unreadable" | "damaged" | "newer" | "seed" | "invalid";
   /** For people; holds the place, never what somebody said. */
   readonly detail: string;
 }
@@ -102,12 +105,29 @@ function disagreement(manifest: Manifest): string | undefined {
   return isSame ? undefined : "files";
 }
 
-/** Of a file that a person sent with a message. */
-export function attachmentFile(sha256: string): string {
-  return `attachments/${sha256}`;
+/** Adds what the writer of the files knows: the whole of feedback.json, in the order of the shape. */
+export function sealRecord(record: PackageRecord, files: readonly FileEntry[]): Manifest {
+  return manifestShape.write({ ...record, files }) as unknown as Manifest;
 }
 
-/** Of the frame at this index: numbered from 0 without gaps. */
-export function frameFile(index: number): string {
-  return `frames/${String(index).padStart(6, "0")}.jpg`;
+/** The same moment under another uuid, when the name that its uuid makes is taken. */
+export function renameMoment(moment: SealedMoment, uuid: string): SealedMoment {
+  const { timestamp_str, sentiment } = moment.record;
+  const name = packageName(timestamp_str, sentiment, uuid);
+  return { ...moment, record: { ...moment.record, id: packageId(uuid), uuid, name } };
+}
+
+/**
+ * The bytes of feedback.json: JSON with indent 2, and on a line of its own, last, the CRC-32 of every
+ * byte before that line. The same manifest always gives the same bytes.
+ */
+export function writeManifest(manifest: Manifest): Buffer {
+  const text = JSON.stringify(manifest, null, 2);
+  const body = Buffer.from(`${text.slice(0, -"\n}".length)},\n`);
+  return Buffer.concat([body, Buffer.from(crcLine(crc32(body)))]);
+}
+
+/** How feedback.json ends. */
+function crcLine(crc: number): string {
+  return `  "crc32": "${crc.toString(16).padStart(8, "0")}"\n}\n`;
 }
