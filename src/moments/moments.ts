@@ -291,10 +291,10 @@ export async function openMoments(
   ports: Runtime,
   home: OwnHome,
   readFile: ReadFile,
-  { s3, mode: asked, autoRecord, ...options }: MomentsSettings,
+  options: MomentsSettings,
 ): Promise<Moments> {
   const { clock, logger, timers, keepPhotoMetadata } = ports;
-  const { persona: _, withSkills: __, hurtful: ___, ...recording } = options;
+  const { s3, mode: asked, autoRecord, persona, withSkills, hurtful, ...recording } = options;
   const events = listeners<[MomentEvent]>();
   const settings = { mode: asked, bucket: s3?.bucket };
   const { mode, reason, mayUpload } = effectiveMode(settings);

@@ -41,14 +41,16 @@ export interface Zero {
   readonly wallMs: number;
 }
 
+/** What a package has of a message: these fields, and no others of the buffer's own. */
 export function draftMessage(buffered: BufferedMessage, zero: Zero): PackageMessage {
-  const { role, text, id, seq, turn_id, live, timeMs, ...more } = buffered;
-  const { chatId: _, ageMs: __, endedAgeMs: ___, bytes: ____, ...rest } = more;
-  const t = timeMs - zero.monoMs;
+  const { role, text, id, seq, turn_id, synthetic, interrupted, truncated } = buffered;
+  const { tool_calls, tool_call_id, name, attachments, live } = buffered;
+  const t = buffered.timeMs - zero.monoMs;
   // Of an answer that was still coming out, this much was delivered.
-  const delivered = rest.delivered ?? (live ? text : null);
-  const timestamp = seconds(zero.wallMs + t);
-  return { role, text, timestamp, id, seq, turn_id, t_ms: millis(t), ...rest, delivered };
+  const delivered = buffered.delivered ?? (live ? text : null);
+  const said = { role, text, timestamp: seconds(zero.wallMs + t), id, seq, turn_id };
+  const how = { t_ms: millis(t), synthetic, interrupted, delivered, truncated };
+  return { ...said, ...how, tool_calls, tool_call_id, name, attachments };
 }
 
 /** By the time at which they were received. */
