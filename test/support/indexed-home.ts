@@ -26,21 +26,14 @@ export interface IndexedHomeOptions {
 export async function openIndexed(home: string, options: IndexedHomeOptions = {}) {
   const { disk = realDisk, timers = systemTimers } = options;
   const { segmentBytes = 65_536, mostBehindBytes, homeTimers = systemTimers } = options;
-  let storage: FileStorage | undefined;
-  const index = new FileIndex(join(home, "index.db"), {
-    onLost: () => storage?.indexLost(),
-    onDoubt: (collection) => storage?.indexInDoubt(collection),
-    mostBehindBytes,
-    changed: (collection) => directoryChanged(join(home, collection)),
-    timers,
-  });
-  const coverage = index.coverageOf("chats");
+  const index = new FileIndex(join(home, "index.db"), { mostBehindBytes, timers });
+  const coverage = index.coverageOf("chats", directoryChanged(join(home, "chats")));
   const open = index.open.bind(index);
   index.open = (collection, projection, part) => {
     open(collection, projection, part);
     options.onOpened?.(part as CollectionIndex, index);
   };
-  storage = await FileStorage.open({
+  const storage = await FileStorage.open({
     home,
     disk,
     index,

@@ -14,13 +14,8 @@ const segmentBytes = 16 * 1024;
 export async function openRealHome(home: string) {
   await realDisk.mkdir(home).catch(() => undefined); // it may be there
   const lease = takeLease(home, { force: false, clock: systemClock, logger: silentLogger });
-  let storage: FileStorage | undefined;
-  const index = new FileIndex(`${home}/index.db`, {
-    onLost: () => storage?.indexLost(),
-    onDoubt: (collection) => storage?.indexInDoubt(collection),
-    changed: (collection) => directoryChanged(`${home}/${collection}`),
-  });
-  storage = await FileStorage.open({
+  const index = new FileIndex(`${home}/index.db`);
+  const storage = await FileStorage.open({
     home,
     segmentBytes,
     clock: systemClock,

@@ -43,14 +43,9 @@ export async function openOn(
   let ids = 0;
   const clock = new HeldClock();
   const timers = new HeldTimers(clock);
-  let storage: FileStorage | undefined;
-  const index = indexOn(disk, {
-    timers,
-    onLost: () => storage?.indexLost(),
-    onDoubt: (collection) => storage?.indexInDoubt(collection),
-  });
+  const index = indexOn(disk, { timers });
   prepare(index);
-  storage = await FileStorage.open({
+  const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability, logger: silentLogger, clock, timers },
     newId: () => `${process}x${++ids}`,
     ...{ index, maxOpen, segmentBytes },

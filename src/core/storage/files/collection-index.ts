@@ -1,4 +1,3 @@
-import { isThroughlineError } from "../../errors.ts";
 import { type ListPlace, listCursor, parseCursor } from "../batch.ts";
 import type { ListOptions, ListPage, LogHead, LogProjection, LogRow } from "../log-store.ts";
 import type { FileIndex } from "./index.ts";
@@ -14,8 +13,6 @@ const idsInMemory = 4_096;
 const idsOfAll = 65_536;
 /** A log in memory counts as so many ids: there are some 4,000 logs at most. */
 const idsOfLog = 16;
-/** The position of a log that the index could not take: nothing that it reads of the journal changes that. */
-const refused = Number.POSITIVE_INFINITY;
 
 /** A log that changed a short while ago. */
 interface Recent {
@@ -65,15 +62,17 @@ export class CollectionIndex {
   #idCount = 0;
   /** Logs whose rows in the file do not count any more: how many removals are under way. */
   readonly #removed = new Map<string, number>();
-  /** Logs that the file did not take, and from which offset on: their position is `refused`. */
-  readonly #refused = new Map<string, number>();
   readonly #damaged = new Set<string>();
   /** What is noted at the end, see `noteCompared`. */
   comparedAt: string | undefined;
   coverage: IndexCoverage;
 
-  constructor(file: FileIndex, collection: string, projection: LogProjection) {
-    this.coverage = file.coverageOf(collection);
+  /** Called when its logs must be compared with it. */
+  onDoubt: () => void = () => undefined;
+
+  /** @param changed when the directory of the collection last changed. */
+  constructor(file: FileIndex, collection: string, projection: LogProjection, changed?: string) {
+    this.coverage = file.coverageOf(collection, changed);
     this.file = file;
     this.collection = collection;
     this.projection = projection;
@@ -87,7 +86,6 @@ export class CollectionIndex {
     const comes =
       recent !== undefined &&
       recent.position > this.file.mark &&
-      recent.position !== refused &&
       recent.since <= (written?.end ?? 0);
     return comes ? recent.log : written;
   }
@@ -114,7 +112,7 @@ export class CollectionIndex {
       recent.ids = new Map();
     }
     recent.log = stateOf(log);
-    if (recent.position !== refused) recent.position = this.file.durable;
+    recent.position = this.file.durable;
     const first = log.seq - ids.length + 1;
     for (const [i, id] of ids.entries()) recent.ids.set(id, first + i);
     this.#idCount += ids.length;
@@ -146,41 +144,14 @@ export class CollectionIndex {
   }
 
   /**
-   * Takes up batches that were read from the log, and the damage that was found. Resolves when they are in the
-   * file of the index, or with `false`: a full disk refused them, or the index was lost. Lists have the log all the
-   * same; the ids that it has from `from` on must be noted then (`remember`).
+   * Takes up batches that were read from the log, and the damage that was found.
    *
    * @param from the offset from which the log was read.
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the index was begun again, and is empty.
    */
-  async add(log: LogState, batches: readonly IndexedBatch[], from: number): Promise<boolean> {
+  add(log: LogState, batches: readonly IndexedBatch[], from: number): Promise<void> {
     const { collection } = this;
-    try {
-      await this.file.ask({ do: "add", collection, log: stateOf(log), batches, from });
-    } catch (error) {
-      if (!isThroughlineError(error, "THROUGHLINE_UNAVAILABLE")) throw error;
-      this.#refuse(log, from);
-      return false;
-    }
-    const recent = this.#recent.get(log.key);
-    const hasAll = (batches.at(-1)?.end ?? from) >= log.end;
-    if (hasAll && this.#refused.delete(log.key) && recent !== undefined)
-      recent.position = recent.olderAt = this.file.durable;
-    return true;
-  }
-
-  /** The file does not take what a log has from the offset `since` on. */
-  #refuse(log: LogState, since: number): void {
-    if (this.#refused.size === 0) void this.noteCovered(false);
-    this.#refused.set(log.key, since);
-    this.#recent.delete(log.key);
-    const recent = this.#recentOf(log, since);
-    recent.position = recent.olderAt = refused;
-    recent.idsFrom = log.end;
-  }
-
-  /** Logs that could not be added, and from which offset on: each is to be compared with the index again. */
-  get refused(): ReadonlyMap<string, number> {
-    return this.#refused;
+    return this.file.ask({ do: "add", collection, log: stateOf(log), batches, from });
   }
 
   /** Whether damage of this log is known from before. */
@@ -255,7 +226,6 @@ export class CollectionIndex {
   /** Forgets a log: reads no longer see it. Its bytes are in the file until `erase`. */
   remove(key: string): void {
     this.#recent.delete(key);
-    this.#refused.delete(key);
     this.#damaged.delete(key);
     this.#removed.set(key, (this.#removed.get(key) ?? 0) + 1);
     const done = () => {
@@ -299,7 +269,7 @@ export class CollectionIndex {
    * Durable when this resolves.
    */
   noteCovered(isCovered: boolean): Promise<void> {
-    return this.file.cover(this.collection, isCovered && this.#refused.size === 0);
+    return this.file.cover(this.collection, isCovered);
   }
 
   /**
@@ -308,17 +278,15 @@ export class CollectionIndex {
    * @param changed when the directory last changed by what this process did.
    */
   noteCompared(changed: string): void {
-    if (this.#refused.size === 0) this.comparedAt = changed;
+    this.comparedAt = changed;
   }
 
   skip(): void {
-    for (const recent of this.#recent.values())
-      if (recent.position !== refused) recent.position = 0;
+    for (const recent of this.#recent.values()) recent.position = 0;
   }
 
   forgetAll(): void {
     this.#recent.clear();
-    this.#refused.clear();
     this.#idCount = 0;
     this.doubt();
   }
@@ -326,6 +294,7 @@ export class CollectionIndex {
   doubt(): void {
     this.coverage = "unknown";
     this.comparedAt = undefined;
+    this.onDoubt();
   }
 
   #recentOf(log: LogState, since: number): Recent {

@@ -62,6 +62,7 @@ export class FileLogStore implements LogStore {
   constructor(ports: LogPorts) {
     this.#ports = ports;
     this.#logs = new OpenLogs(ports);
+    ports.index.onDoubt = () => this.#compareAgain();
     this.#ready().catch(() => undefined); // the next listing tries again and gets the error
   }
 
@@ -119,25 +120,17 @@ export class FileLogStore implements LogStore {
   async *read(key: string, options: { readonly after?: number } = {}): AsyncIterable<StoredRecord> {
     const after = options.after === undefined ? 0 : options.after;
     checkRead(key, after);
-    const from = (log: LogFile) =>
-      after < log.seq ? this.#ports.index.seek(key, after + 1) : undefined;
-    for await (const batch of this.#batches(key, from)) {
-      for (const record of recordsOf(batch)) if (record.seq > after) yield record;
-    }
-  }
-
-  /** The batches of a log from an offset on. */
-  async *#batches(key: string, from: (log: LogFile) => number | undefined) {
     // Held from the moment that the place in it is looked up: erasing makes a new file.
     const held = await this.#logs.read(key, async (log) => {
-      const start = log && from(log);
-      if (log === undefined || start === undefined) return undefined;
+      if (log === undefined || after >= log.seq) return undefined;
       log.hold();
-      return { log, batches: log.batches(start) };
+      return { log, batches: log.batches(this.#ports.index.seek(key, after + 1)) };
     });
     if (held === undefined) return;
     try {
-      yield* held.batches;
+      for await (const batch of held.batches) {
+        for (const record of recordsOf(batch)) if (record.seq > after) yield record;
+      }
     } finally {
       await held.log.release();
     }
@@ -235,8 +228,7 @@ export class FileLogStore implements LogStore {
     // Of what it found some may be unreadable or damaged: then more is looked for.
     for (let most = limit; ; most *= 2) {
       const hits: SearchHit[] = [];
-      const read = (key: string, from: number) => this.#batches(key, () => from);
-      const found = await searchIndex(index, query, { ...options, limit: most }, read);
+      const found = await searchIndex(index, query, { ...options, limit: most });
       for (const [key, inLog] of Map.groupBy(found, (hit) => hit.key)) {
         for (const record of await this.#foundIn(key, inLog)) hits.push({ key, record });
       }
@@ -283,8 +275,9 @@ export class FileLogStore implements LogStore {
     return [...this.#ports.index.keys()].sort();
   }
 
-  /** The index was lost and recreated, empty: it is filled again from the logs. */
-  indexLost(): void {
+  /** The index may lack something of the logs, or is empty: they are compared with it again. */
+  #compareAgain(): void {
+    if (this.#closing) return;
     this.#logs.indexLost();
     this.#reconciled = undefined;
     this.#ready().catch(() => undefined); // the next listing tries again and gets the error

@@ -123,7 +123,8 @@ export class FileStorage implements Storage {
 
   #openLogs(collection: string, projection: LogProjection): FileLogStore {
     const directory = join(this.#ports.home, collection);
-    const index = new CollectionIndex(this.#ports.index, collection, projection);
+    const changed = this.#ports.directoryChanged(directory);
+    const index = new CollectionIndex(this.#ports.index, collection, projection, changed);
     let made: Promise<void> | undefined;
     return new FileLogStore({
       ...this.#ports,
@@ -179,18 +180,6 @@ export class FileStorage implements Storage {
       );
     }
     await this.#journal.ready();
-  }
-
-  /** The index of this home was lost and recreated, empty. */
-  indexLost(): void {
-    if (this.#closing !== undefined) return;
-    this.#ports.logger.warn({}, "the index was damaged and is being rebuilt from the logs");
-    for (const store of this.#logs.values()) store.indexLost();
-  }
-
-  /** The index may lack something of the logs of this collection. */
-  indexInDoubt(collection: string): void {
-    if (this.#closing === undefined) this.#logs.get(collection)?.indexLost();
   }
 
   repairs(): readonly RepairReport[] {
@@ -257,7 +246,8 @@ export class FileStorage implements Storage {
   /** A folder of logs may be large: it is not read where the index says that nothing was left in it. */
   async #sweep(folder: string): Promise<void> {
     const directory = join(this.#ports.home, folder);
-    const coverage = this.#ports.index.coverageOf(folder);
+    const { index, directoryChanged } = this.#ports;
+    const coverage = index.coverageOf(folder, directoryChanged(directory));
     if (coverage === "all" || coverage === "covered") await syncNames(this.#ports, directory);
     else await this.#removeTemporary(directory);
   }

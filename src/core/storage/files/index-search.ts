@@ -36,16 +36,11 @@ interface LookedThrough {
   readonly hidden: Set<number>;
 }
 
-/**
- * Searches what the file of the index has, and what it lacks in the journal.
- *
- * @param read reads what a log that the index could not take has from an offset on.
- */
+/** Searches what the file of the index has, and what it lacks in the journal. */
 export async function searchIndex(
   part: CollectionIndex,
   query: string,
   { limit, key, prefix }: SearchOptions,
-  read: (key: string, from: number) => AsyncIterable<IndexedBatch>,
 ): Promise<readonly IndexHit[]> {
   const phrases = queryPhrases(query);
   if (phrases.length === 0) return [];
@@ -58,15 +53,6 @@ export async function searchIndex(
       throw error; // as what fails in there
     }),
   );
-  for (const [each, from] of part.refused) {
-    if (key !== undefined && key !== each) continue;
-    let last: IndexedBatch | undefined;
-    for await (const batch of read(each, from)) {
-      lookAt(part, looked, each, batch, wanted);
-      last = batch;
-    }
-    if (last !== undefined) placeAt(part, looked, each, last);
-  }
   return part.file.file.run(() => {
     if (key !== undefined) return searchLog(part, wanted, key, limit, looked.get(key));
     return searchNewest(part, wanted, limit, looked) ?? searchAll(part, wanted, limit, looked);

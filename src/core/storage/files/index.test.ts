@@ -334,12 +334,7 @@ test("whatever page is garbage, every answer is right, and what is deleted leave
   for (const [what, at, garbage] of spoils) {
     const home = killedCopy(t, source);
     overwrite(home, at, garbage);
-    const { storage, index, logs, close } = await open(home);
-    const wasLost = storage.indexLost.bind(storage);
-    storage.indexLost = () => {
-      lost++;
-      wasLost();
-    };
+    const { index, logs, close } = await open(home);
     if (!index.file.clean) lost++;
     // SQLite has no checksums: a bit within a word or a number of the file is not found out.
     const isSure = garbage.length > 1;
@@ -354,6 +349,7 @@ test("whatever page is garbage, every answer is right, and what is deleted leave
       const ids = (await Array.fromAsync(logs.read(key))).map(({ id }) => id);
       assert.deepEqual(ids, key === "new" ? ["m1"] : ["m1", "m2", "m3", "m4"], what);
     }
+    lost += index.file.losses;
     await close();
     left.delete(close);
     if (isSure) assert.ok(!bytesOf(home).includes("k4"), what);
@@ -489,13 +485,12 @@ for (const [way, opening] of Object.entries(ways)) {
 }
 
 for (const [way, opening] of Object.entries(ways)) {
-  test(`on a full disk a log that the index lacks is read, found and appended to, and taken up when there is room, written by ${way}`, async (t) => {
+  test(`on a full disk a log that the index lacks is read, found and appended to, written by ${way}`, async (t) => {
     const home = temporaryHome(t);
-    const timers = new HeldTimers(new HeldClock());
-    const { logs, index, close } = await opening(home, timers);
+    const { logs, index, close } = await opening(home);
     await sayMany(logs, "a", 1, 2);
     await index.sync();
-    const makeRoom = fillDisk(home);
+    fillDisk(home);
     await sayMany(logs, "a", 3, 300);
     await say(logs, "b", "m1");
     await say(logs, "gone", "m1");
@@ -518,24 +513,6 @@ for (const [way, opening] of Object.entries(ways)) {
       [37],
     );
     await checkHas((await open(killedCopy(t, home))).logs, { a: 400, b: 3 }, "killed");
-    await timers.pass(1_000);
-    await checkHas(logs, { a: 400, b: 3 }, "tried again");
-    makeRoom();
-    await timers.pass(1_000);
-    await asked(() => index.sync());
-    await checkHas(logs, { a: 400, b: 3 }, "there is room");
-    const rows = () => {
-      using database = new DatabaseSync(join(home, "index.db"));
-      return database.prepare("select key, seq from logs order by key").all();
-    };
-    assert.deepEqual(
-      rows().map((row) => ({ ...row })),
-      [
-        { key: "a", seq: 400 },
-        { key: "b", seq: 3 },
-        ...(way === "its thread" ? [{ key: "other", seq: 1 }] : []),
-      ],
-    );
     await close();
     const next = await open(home);
     await checkHas(next.logs, { a: 400, b: 3 }, "the next start");

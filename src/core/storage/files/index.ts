@@ -1,6 +1,7 @@
 import { setImmediate as nextPass } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import { isThroughlineError } from "../../errors.ts";
+import type { Logger } from "../../logger.ts";
 import { awaited, systemTimers, type Timers } from "../../timers.ts";
 import type { LogProjection } from "../log-store.ts";
 import type { IndexBehind } from "../storage.ts";
@@ -29,16 +30,7 @@ const mostBehindBytes = 128 * 1024 * 1024;
 const emptyBytes = 128 * 1024;
 
 interface IndexOptions {
-  /**
-   * Called when the index turned out to be damaged and was recreated: it is empty now, in every
-   * collection. Every log has to be given to it again, those that are open too; what was asked of it
-   * at that moment was answered with `THROUGHLINE_UNAVAILABLE`.
-   */
-  readonly onLost?: (() => void) | undefined;
-  /** Called with a collection in which something is not as the index knows it: its logs must be compared. */
-  readonly onDoubt?: ((collection: string) => void) | undefined;
-  /** When a collection's directory last changed. @default () => undefined */
-  readonly changed?: ((collection: string) => string | undefined) | undefined;
+  readonly logger?: Logger | undefined;
   readonly timers?: Timers | undefined;
   /** What the journal is read with. @default `node:fs` */
   readonly files?: JournalFiles | undefined;
@@ -50,9 +42,9 @@ interface IndexOptions {
 interface IndexPart {
   /** When its directory had last changed, if it was compared with the index. */
   readonly comparedAt: string | undefined;
-  /** The index may lack something of its logs. */
+  /** The index may lack something of its logs: they must be compared, those that are open too. */
   doubt(): void;
-  /** The file was lost: what the journal holds of logs that it no longer knows is of no use. */
+  /** The file was lost, and is empty: the same, and what the journal holds of its logs is of no use. */
   forgetAll(): void;
   /** The file will not get what the journal holds. */
   skip(): void;
@@ -137,11 +129,12 @@ export class FileIndex {
     return this.file.sql;
   }
 
-  coverageOf(collection: string): IndexCoverage {
+  /** @param changed when the directory of the collection last changed. */
+  coverageOf(collection: string, changed: string | undefined): IndexCoverage {
     const noted = this.file.covered.get(collection);
     if (noted === undefined) return "unknown";
     if (noted === null) return "covered";
-    return noted === this.#options.changed?.(collection) ? "all" : "names";
+    return noted === changed ? "all" : "names";
   }
 
   /** Begins to read the journal for a collection. */
@@ -279,7 +272,8 @@ export class FileIndex {
     this.#give(asked);
     const answer = await awaited(answered);
     if (losses !== this.file.losses) throw lost();
-    if (answer !== undefined) this.file.failed(answer);
+    // A file that lacks a log is of no use. One that is begun again twice goes on in memory.
+    if (answer !== undefined) this.file.failed(request.do === "add" ? "useless" : answer);
   }
 
   /** To the thread that writes. */
@@ -340,7 +334,6 @@ export class FileIndex {
   #doubt(collection: string): void {
     this.file.covered.delete(collection);
     this.#parts.get(collection)?.doubt();
-    this.#options.onDoubt?.(collection);
   }
 
   /** Writes what was asked for, and all that the journal holds where no other thread will. */
@@ -465,7 +458,8 @@ export class FileIndex {
     // All logs are compared with the new one: what the journal holds of them is in them.
     this.#shared.marks[1] = this.durable;
     for (const part of this.#parts.values()) part.forgetAll();
-    this.#options.onLost?.();
+    if (this.#closing !== undefined) return;
+    this.#options.logger?.warn({}, "the index was damaged and is being rebuilt from the logs");
   }
 }
 

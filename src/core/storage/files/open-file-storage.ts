@@ -1,4 +1,4 @@
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { type Clock, systemClock } from "../../clock.ts";
 import { type NewId, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
@@ -74,13 +74,8 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
     }
   };
   try {
-    let storage: FileStorage | undefined;
-    index = new FileIndex(`${home}/index.db`, {
-      onLost: () => storage?.indexLost(),
-      onDoubt: (collection) => storage?.indexInDoubt(collection),
-      changed: (collection) => directoryChanged(join(home, collection)),
-    });
-    storage = await FileStorage.open({
+    index = new FileIndex(`${home}/index.db`, { logger });
+    return await FileStorage.open({
       home,
       clock,
       newId,
@@ -95,7 +90,6 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       segmentBytes: 16 * 1024 * 1024,
       guard: oncePerPass(lease.check),
     });
-    return storage;
   } catch (error) {
     await release();
     throw error;

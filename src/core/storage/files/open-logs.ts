@@ -14,9 +14,6 @@ import {
 import { LogFile, type LogPorts } from "./log-file.ts";
 import { followIndex, reportUnreadable } from "./reconcile.ts";
 
-/** What a full disk did not take of the index is tried again after this time. */
-const followMs = 1_000;
-
 /** An open log, and which index it was compared with. */
 interface Open {
   readonly log: LogFile;
@@ -35,7 +32,6 @@ export class OpenLogs {
   readonly #missing = new Set<string>();
   #closed = false;
   #indexAge = 0;
-  #isFollowing = false;
 
   constructor(ports: LogPorts) {
     this.#ports = ports;
@@ -135,7 +131,6 @@ export class OpenLogs {
     }
     try {
       await followIndex(this.#ports, log);
-      if (this.#ports.index.refused.size > 0) this.#followLater();
     } catch (error) {
       if (isDiskError(error)) this.#unreadable.add(key);
       await log.close();
@@ -168,30 +163,6 @@ export class OpenLogs {
     this.#open.delete(key);
     await log?.caughtUp();
     await log?.close();
-  }
-
-  /** Compares what the index could not take with it again. */
-  #followLater(): void {
-    if (this.#isFollowing || this.#closed) return;
-    this.#isFollowing = true;
-    const follow = async () => {
-      for (const key of this.#ports.index.refused.keys()) {
-        const log = await this.alone(key, () => {
-          const open = this.#open.get(key);
-          if (open !== undefined) open.indexAge--;
-          return this.opened(key);
-        }).catch(() => undefined); // the next call on that log gets the error
-        // The disk is still full for the others, too.
-        if (log !== undefined && this.#ports.index.refused.has(key)) return;
-      }
-    };
-    this.#ports.timers.after(followMs, () => {
-      if (this.#closed) return;
-      void follow().then(() => {
-        this.#isFollowing = false;
-        if (this.#ports.index.refused.size > 0) this.#followLater();
-      });
-    });
   }
 
   async #openFile(key: string): Promise<LogFile | undefined> {

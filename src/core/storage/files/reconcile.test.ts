@@ -21,6 +21,7 @@ import { type Disk, realDisk } from "../disk/disk.ts";
 import type { LogProjection, LogStore } from "../log-store.ts";
 import { fileNameOf } from "./file-name.ts";
 import type { FileStorage } from "./file-storage.ts";
+import type { IndexFile } from "./index-file.ts";
 import { openFileStorage } from "./open-file-storage.ts";
 
 const projection: LogProjection = {
@@ -78,12 +79,16 @@ test("a log that is made or deleted as soon as its collection is opened is liste
 
 test("a log that was made in this run is listed after the index was lost in it", async (t) => {
   const home = await homeWith(t, "a");
-  await using storage = await openFileStorage({ home });
+  let file: IndexFile | undefined;
+  const storage = await openedOver(home, realDisk, (_, index) => {
+    file = index.file;
+  });
   const logs = storage.logs("chats", projection);
   assert.deepEqual(await listed(logs), ["a"]);
   await say(logs, "b");
-  storage.indexLost();
+  file?.lose();
   assert.deepEqual(await listed(logs), ["a", "b"]);
+  await storage.close();
 });
 
 test("after a clean exit, a home with the same names is listed without asking the index for its keys", async (t) => {

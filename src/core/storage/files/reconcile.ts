@@ -44,22 +44,33 @@ export async function followIndex(ports: LogPorts, log: LogFile): Promise<void> 
       index.remove(key);
     }
   }
+  const { losses } = index.file.file;
+  try {
+    await addFrom(index, log, from);
+  } catch (error) {
+    if (losses === index.file.file.losses) throw error;
+    await addFrom(index, log, 0); // to an index that is empty
+  }
+}
+
+/** Gives the index what a log has from an offset on. */
+async function addFrom(index: CollectionIndex, log: LogFile, start: number): Promise<void> {
+  let from = start;
   let batches: Batch[] = [];
   let bytes = 0;
-  for await (const batch of log.batches(from)) {
+  for await (const batch of log.batches(start)) {
     batches.push(batch);
     bytes += batch.end - batch.start;
     if (bytes < addedBytes) continue;
-    if (!(await index.add(log, batches, from))) return remember(index, log);
+    await index.add(log, batches, from);
     from = batch.end;
     batches = [];
     bytes = 0;
   }
-  if (batches.length === 0 && !log.damaged) return;
-  if (!(await index.add(log, batches, from))) await remember(index, log);
+  if (batches.length > 0 || log.damaged) await index.add(log, batches, from);
 }
 
-/** Notes the ids that the index has yet to read in the journal, or could not take. */
+/** Notes the ids that the index has yet to read in the journal. */
 async function remember(index: CollectionIndex, log: LogFile): Promise<void> {
   const from = index.lacks(log.key);
   if (from === undefined) return;
