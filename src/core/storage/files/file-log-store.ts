@@ -31,7 +31,6 @@ import {
   type StoredRecord,
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
-import { foundIn } from "./batch-records.ts";
 import { deletedPerhaps, logTemporary, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
 import { type IndexHit, searchIndex } from "./index-search.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
@@ -255,7 +254,7 @@ export class FileLogStore implements LogStore {
 
   /** The records with these numbers, newest first. */
   #at(log: LogFile, seqs: readonly number[]): Promise<StoredRecord[]> {
-    return foundIn(log, seqs, (seq) => this.#ports.index.seek(log.key, seq));
+    return log.at(seqs, (seq) => this.#ports.index.seek(log.key, seq));
   }
 
   /** The newest readable record with each of these ids. */

@@ -45,6 +45,9 @@ export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
   damage(key: string, damage: Damage): void;
 }
 
+/** So many records are read from the end of a log: the index may not know yet where they begin. */
+const readFromEnd = 100;
+
 /** What an append stores. */
 interface Appended {
   /** The record lines, each with its line break. */
@@ -280,6 +283,34 @@ export class LogFile implements JournaledLog, OpenLog {
       if (page.length >= limit || bytes >= logLimits.pageBytes) break;
     }
     return page;
+  }
+
+  /** Those of these records that the log holds, newest first. @param seek finds a batch start at or before a record. */
+  async at(seqs: readonly number[], seek: (seq: number) => number): Promise<StoredRecord[]> {
+    if (seqs.length === 0) return [];
+    // Held from the moment that the places in it are looked up: erasing makes a new file.
+    this.hold();
+    try {
+      const first = Math.min(...seqs);
+      if (first > this.seq - readFromEnd) {
+        const tail = await this.newest(this.seq - first + 1);
+        return tail.filter(({ seq }) => seqs.includes(seq)).reverse();
+      }
+      const records: StoredRecord[] = [];
+      // Each batch is read once, however many of them it holds.
+      for (const [start, sharing] of Map.groupBy(seqs, seek)) {
+        const last = Math.max(...sharing);
+        for await (const batch of this.batches(start)) {
+          const { seq, count } = batch.commit;
+          if (sharing.some((each) => each > seq - count && each <= seq))
+            records.push(...recordsOf(batch).filter((record) => sharing.includes(record.seq)));
+          if (seq >= last) break;
+        }
+      }
+      return records.sort((a, b) => b.seq - a.seq);
+    } finally {
+      await this.release();
+    }
   }
 
   /** The batches from `from` (a batch start) to what is the end now. */

@@ -10,7 +10,7 @@ import {
   writeAll,
 } from "./file-ports.ts";
 import { type Frame, frameLength, headerChange, putFrame } from "./journal-frame.ts";
-import { type FoundJournal, readJournal } from "./journal-recovery.ts";
+import { type FoundJournal, RecoveredLogs, readJournal } from "./journal-recovery.ts";
 import {
   collectionOf,
   createSegment,
@@ -20,7 +20,6 @@ import {
   syncFolder,
   syncLogs,
 } from "./journal-segment.ts";
-import { RecoveredLogs } from "./recovered-logs.ts";
 
 /** Its name in the home. */
 export const journalFolder = "journal";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextPass } from "node:timers/promises";
-import { SyncPlace } from "./sync-place.ts";
+import { SyncPlace } from "./journal.ts";
 
 /** After some fast syncs on another thread. */
 function onFastDisk(): SyncPlace {
