@@ -7,8 +7,7 @@ export type { ChatRow } from "./core/chat/chat-head.ts";
 export type { Chats } from "./core/chat/chats.ts";
 export type { ForgetReceipt } from "./core/chat/forget.ts";
 export type { FreshnessOptions, FreshnessRules, Reason } from "./core/chat/freshness.ts";
-export type { HistoryOptions } from "./core/chat/history-scope.ts";
-export type { HistoryView } from "./core/chat/history-view.ts";
+export type { HistoryOptions, HistoryView } from "./core/chat/history.ts";
 export type { Interaction } from "./core/chat/interaction.ts";
 export type {
   Attachment,

@@ -20,7 +20,7 @@ import { companionPart, partOf } from "./conversation/companion-part.ts";
 import { forgetLeft, keptChats } from "./forget-chat.ts";
 import type { CompanionOptions } from "./options.ts";
 
-export { historyView } from "../core/chat/history-view.ts";
+export { historyView } from "../core/chat/history.ts";
 export { WorkingMemories } from "../core/chat/working-memories.ts";
 export { WorkingMemory } from "../core/chat/working-memory.ts";
 export type {
