@@ -7,9 +7,7 @@ export type { ChatRow } from "./core/chat/chat-head.ts";
 export type { Chats } from "./core/chat/chats.ts";
 export type { ForgetReceipt } from "./core/chat/forget.ts";
 export type { FreshnessOptions, FreshnessRules, Reason } from "./core/chat/freshness.ts";
-export type { HistoryOptions } from "./core/chat/history-scope.ts";
-export type { HistoryView } from "./core/chat/history-view.ts";
-export type { Interaction } from "./core/chat/interaction.ts";
+export type { HistoryOptions, HistoryView } from "./core/chat/history.ts";
 export type {
   Attachment,
   ModelFile,
@@ -27,9 +25,9 @@ export type {
   Target,
 } from "./core/chat/provider-sessions.ts";
 export type { FindChatsOptions, FoundChat, MessageHit } from "./core/chat/search-chats.ts";
+export type { Interaction } from "./core/chat/summary.ts";
 export type { UsageDelta } from "./core/chat/usage.ts";
-export type { WorkingMemories } from "./core/chat/working-memories.ts";
-export type { WorkingMemory } from "./core/chat/working-memory.ts";
+export type { WorkingMemories, WorkingMemory } from "./core/chat/working-memory.ts";
 export { type Clock, systemClock } from "./core/clock.ts";
 export { type ErrorCode, errorCodes, isThroughlineError, ThroughlineError } from "./core/errors.ts";
 export type {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { ChatFormat } from "../src/core/chat/chat-formats.ts";
 import type { Chats } from "../src/core/chat/chats.ts";
-import { readHistory } from "../src/core/chat/history-view.ts";
+import { readHistory } from "../src/core/chat/history.ts";
 import type { MessageInput } from "../src/core/chat/message-input.ts";
 import { renderChat } from "../src/core/chat/render-chat.ts";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";

@@ -4,7 +4,7 @@ import { removeWithOthers } from "./chat/cluster-memories.ts";
 import { type FreshnessOptions, type FreshnessRules, resolveFreshness } from "./chat/freshness.ts";
 import { assertMoveEnded } from "./chat/move-under-way.ts";
 import { ProviderSessions } from "./chat/provider-sessions.ts";
-import { WorkingMemories } from "./chat/working-memories.ts";
+import { WorkingMemories } from "./chat/working-memory.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import type { Extension } from "./extension.ts";
 import { Extensions } from "./extensions.ts";
@@ -163,11 +163,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     const chats = new Chats(storage, ports);
     const sessions = new ProviderSessions(chats, { rules, provider, model });
     sessions.onEnd((chatId) => workingMemory.remove(chatId));
-    chats.onForget((chatId) => {
-      const count = workingMemory.peek(chatId)?.stats().count ?? 0;
-      workingMemory.remove(chatId);
-      return [{ place: "working memory", count }];
-    });
+    chats.onForget((chatId) => [{ place: "working memory", count: workingMemory.remove(chatId) }]);
     chats.onForget((chatId, loss) => {
       if (loss === "forget") return removeFrameworkLogs(storage, chatId);
       return loss === "erase" ? namedFrameworkLogs(storage, chatId) : [];

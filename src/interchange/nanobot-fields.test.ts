@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
-import { historyView } from "../core/chat/history-view.ts";
+import { historyView } from "../core/chat/history.ts";
 import type { JsonObject } from "../core/json.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import { importChats } from "./chat-import.ts";

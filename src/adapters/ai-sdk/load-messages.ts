@@ -2,7 +2,7 @@ import { safeValidateUIMessages } from "ai";
 import { filesInPlace } from "../../core/chat/exact.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import { allMessages } from "../../core/chat/message-page.ts";
-import { type PairedCall, pairToolCalls } from "../../core/chat/tool-pairs.ts";
+import { type PairedCall, pairToolCalls } from "../../core/chat/model-row.ts";
 import { besideWords, waitingInput } from "../../core/chat/waiting.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { aThroughline, checkArgument } from "../../core/options.ts";

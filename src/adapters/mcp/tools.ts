@@ -4,7 +4,7 @@
 import { z } from "zod";
 import { fitting } from "../../core/answer-size.ts";
 import { startFor } from "../../core/chat/chat-head.ts";
-import { readHistory } from "../../core/chat/history-view.ts";
+import { readHistory, summaryFor } from "../../core/chat/history.ts";
 import type { ModelInput, StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
 import { invalid } from "../../core/errors.ts";
@@ -204,6 +204,7 @@ function contextTool({ chats }: Throughline): Tool {
         startSeq: startFor(head, provider),
         budgetTokens: max_tokens,
         lastMessages: last_messages,
+        summary: await summaryFor(chats.logs, chat_id, head, provider),
       });
       return { chat_id, provider, model, tokens, messages: messages.map(contextMessage) };
     },

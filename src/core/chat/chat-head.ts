@@ -70,6 +70,15 @@ export interface ChatHead extends JsonObject {
   readonly provider_start?: Readonly<Record<string, number>>;
   /** Per provider, what it counted for the prompt of its last turn: it corrects our estimates. */
   readonly reported?: Readonly<Record<string, ReportedUse>>;
+  /**
+   * The summary that models get in place of the messages up to `up_to_seq`: the record with this `id`, which tells of
+   * nothing up to `after_seq`. Absent once one of those messages is hidden or erased.
+   */
+  readonly summary?: JsonObject & {
+    readonly id: string;
+    readonly up_to_seq: number;
+    readonly after_seq: number;
+  };
   /** The newest run of the companion that this chat acknowledged. */
   readonly told_session?: number;
   readonly forked_from?: ForkedFrom;

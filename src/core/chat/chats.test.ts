@@ -4,6 +4,7 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { ThroughlineError } from "../errors.ts";
 import { openThroughline } from "../throughline.ts";
 import { Chats } from "./chats.ts";
+import { summaryFor } from "./history.ts";
 import type { MessageInput } from "./message-input.ts";
 
 const chat = "telegram:42";
@@ -135,6 +136,26 @@ test("erasing a message erases the summaries that cover it", async () => {
   await chats.erase(chat, "a");
   assert.doesNotMatch(JSON.stringify(await Array.fromAsync(chats.records(chat))), /They said one/);
 });
+
+const changes: Record<string, (w: Awaited<ReturnType<typeof companion>>) => Promise<unknown>> = {
+  "is taken back": ({ chats }) => chats.takeBack(chat, ["a"]),
+  "is erased": ({ chats }) => chats.erase(chat, "a"),
+  "is cleared": ({ chats }) => chats.clear(chat),
+  "belongs to a session that ended": ({ sessions }) => sessions.reset(chat),
+};
+for (const [says, change] of Object.entries(changes)) {
+  test(`a summary stands for no message that ${says}`, async () => {
+    const w = await companion();
+    await w.chats.append(chat, [user("1", { id: "a" }), user("2", { id: "b" })]);
+    await w.chats.compact(chat, 1, "They said one.");
+    const summary = async () =>
+      summaryFor(w.chats.logs, chat, (await w.chats.existing(chat)).head, "x");
+    await w.chats.takeBack(chat, ["b"]);
+    assert.equal((await summary())?.text, "They said one.");
+    await change(w);
+    assert.equal(await summary(), undefined);
+  });
+}
 
 test("a summary is a record for models: the transcript stays whole, and a bad place is refused", async () => {
   const { chats, said } = await companion();

@@ -315,10 +315,10 @@ export class Chats extends ChatLog {
         transaction.head.clear_seq ?? 0,
         transaction.head.session?.start_seq ?? 0,
       );
-      // The caller saw the chat as it is now: without what was taken back before.
-      const scope = { after_seq: Math.min(after, upToSeq), as_of_seq: transaction.seq };
-      const compaction = { up_to_seq: upToSeq, summary, ...scope };
-      transaction.control("compaction", compaction, controlId("compaction", transaction.newId()));
+      const id = controlId("compaction", transaction.newId());
+      const scope = { up_to_seq: upToSeq, after_seq: Math.min(after, upToSeq) };
+      transaction.control("compaction", { ...scope, summary }, id);
+      transaction.set({ summary: { id, ...scope } });
     });
   }
 

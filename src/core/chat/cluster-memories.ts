@@ -5,7 +5,7 @@ import { is, word } from "../shape.ts";
 import type { Chats } from "./chats.ts";
 import type { ProviderSessions } from "./provider-sessions.ts";
 import { losses } from "./tombstones.ts";
-import type { WorkingMemories } from "./working-memories.ts";
+import type { WorkingMemories } from "./working-memory.ts";
 
 const lossShape = word(losses);
 

@@ -70,6 +70,7 @@ async function eraseMessage(
       summaries.push(record.id);
     }
   }
+  if (head.summary && summaries.includes(head.summary.id)) transaction.set({ summary: undefined });
   const isTitle = head.title_of === message.id;
   if (isTitle) transaction.set({ title: "", title_of: undefined });
   if (!isCounted) transaction.set(withoutOne(head, before));
@@ -116,6 +117,7 @@ export async function takeBackFrom(
     transaction.control("removal", { target }, marks.nextId("removal", target));
     if (titleOf === target) transaction.set({ title: "", title_of: undefined });
     forgetByProviders(transaction, target);
+    if (isThere) withoutSummaryOf(transaction, record.seq);
     // One that waited was not counted before, and is stored as a message now.
     transaction.set({ message_count: isThere ? count - 1 : count });
     if (!isThere || record.seq > consolidated) continue;
@@ -144,6 +146,12 @@ function forgetByProviders(transaction: Transaction, messageId: string): void {
   if (open?.id === messageId) transaction.set({ open_turn: undefined });
   if (period !== null) transaction.set({ session: withoutSessionIds(period) });
   transaction.set({ reported: undefined }); // what providers counted had it in it
+}
+
+/** A summary tells nothing of what is hidden since: the messages stand for themselves again. */
+export function withoutSummaryOf(transaction: Transaction, seq: number): void {
+  const { summary } = transaction.head;
+  if (summary !== undefined && seq <= summary.up_to_seq) transaction.set({ summary: undefined });
 }
 
 /** Each of these counts messages from the start of the file: those past this one move down. */

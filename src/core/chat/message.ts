@@ -7,6 +7,10 @@ export type Role = (typeof roles)[number];
 /** Why the text of a message is not whole. */
 export const partialReasons = ["stopped", "error", "crash", "length", "content_filter"] as const;
 
+export const outcomes = ["answered", "interrupted", "failed"] as const;
+/** How a turn ended. `interrupted`: stopped or talked over, the response is what came before. */
+export type Outcome = (typeof outcomes)[number];
+
 /** A call that a model asked for, in the form that the seed's logs and most providers use. */
 export interface ToolCall {
   readonly id: string;

@@ -5,7 +5,6 @@ import { sameRecord } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
 import { chatZone } from "./chat-metadata.ts";
-import { readCompaction } from "./compaction.ts";
 import { controlId } from "./control-ids.ts";
 import { type FreshnessRules, judge, type Reason } from "./freshness.ts";
 import { isControl, isMessage } from "./message.ts";
@@ -347,6 +346,7 @@ export function endPeriod(transaction: Transaction, startSeq: number): void {
   transaction.set({
     session: session && rollOver(session, { at: transaction.now, startSeq }),
     open_turn: undefined,
+    summary: undefined,
     view_from: undefined,
     reported: undefined,
     provider_start: undefined,
@@ -402,8 +402,6 @@ async function seqBeforeUnanswered(
   const unanswered: number[] = [];
   for (const record of page.toReversed()) {
     if (record.seq <= from) break;
-    // A summary that does not say where it begins may tell of what is older.
-    if (isControl(record, "compaction") && readCompaction(record)?.afterSeq === undefined) break;
     if (!isMessage(record)) continue;
     const { role, turn, seq } = record;
     if (role !== "assistant" || turn !== undefined) {

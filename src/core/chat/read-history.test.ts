@@ -2,29 +2,28 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { type ChatHead, readHead, startFor } from "./chat-head.ts";
-import { readHistory } from "./history-view.ts";
+import { readHistory } from "./history.ts";
 
 const target = { provider: "openai", model: "gpt-5" };
 const record = (seq: number): StoredRecord => {
   const role = seq % 2 === 1 ? "user" : "assistant";
   return { id: `m${seq}`, seq, role, content: "x" };
 };
-const summary = { _type: "metadata", kind: "compaction", up_to_seq: 490, summary: "they met" };
+const summary = { id: "s", upToSeq: 490, text: "they met" };
 
 const table = [
   { says: "to where it began", options: { startSeq: 450 }, pages: 1, fromSeq: 451 },
   { says: "past a page", options: { startSeq: 250 }, pages: 2, fromSeq: 251 },
-  { says: "to the turn in which a summary ends", more: summary, pages: 1, fromSeq: 491 },
+  { says: "to the turn in which a summary ends", options: { summary }, pages: 1, fromSeq: 491 },
   { says: "as a whole where nothing ends it", options: {}, pages: 3, fromSeq: 1 },
 ];
-for (const { says, options = {}, more, pages, fromSeq } of table) {
+for (const { says, options, pages, fromSeq } of table) {
   test(`a history is read ${says}`, async () => {
     const records = Array.from({ length: 500 }, (_, i) => record(i + 1));
-    if (more !== undefined) records.push({ id: "m501", seq: 501, ...more });
     let read = 0;
     const page = async (
       _: string,
-      { before = 502, limit }: { before?: number | undefined; limit: number },
+      { before = 501, limit }: { before?: number | undefined; limit: number },
     ) => {
       read++;
       return records.filter(({ seq }) => seq < before).slice(-limit);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Interaction } from "./interaction.ts";
+import type { Interaction } from "./summary.ts";
 import { quote, summarise } from "./summary.ts";
 
 function interaction(turn: number, utterance: string, response: string): Interaction {

@@ -1,4 +1,23 @@
-import type { Interaction } from "./interaction.ts";
+import type { Outcome } from "./message.ts";
+
+/** What a turn leaves behind for working memory. */
+export interface NewInteraction {
+  /** What the person said. */
+  readonly utterance: string;
+  /** A label such as `question`: at most 64 letters, digits, `_` and `-`, kept in upper case. */
+  readonly intent: string;
+  /** What was answered, as far as it came; "" when nothing did. */
+  readonly response: string;
+  readonly outcome: Outcome;
+}
+
+/** One entry of working memory, frozen. */
+export interface Interaction extends NewInteraction {
+  /** From 1, never reused within one working memory: not by eviction, not by `clear`. */
+  readonly turn: number;
+  /** When it was remembered: ISO 8601, UTC. */
+  readonly timestamp: string;
+}
 
 /** In code points, the `…` of a cut included. */
 const summaryLimits = { text: 280, whole: 2_000 } as const;

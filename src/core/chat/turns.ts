@@ -1,7 +1,6 @@
-import { markedText } from "./compaction.ts";
+import { sha256 } from "../sha256.ts";
 import type { StoredMessage } from "./message.ts";
-import { type ModelRow, type ModelTarget, modelRow, rowOf } from "./model-row.ts";
-import { pairToolCalls } from "./tool-pairs.ts";
+import { type ModelRow, type ModelTarget, modelRow, pairToolCalls, rowOf } from "./model-row.ts";
 
 /** A user message and all that answers it. */
 export interface Turn {
@@ -120,4 +119,25 @@ function withOpening(first: ModelRow, said: readonly ModelRow[]): ModelRow {
   ];
   const opening = markedText(`opening ${first.message.seq}`, says, text);
   return rowOf(first.message, [{ ...own, content: `${opening}\n\n${own.content}` }]);
+}
+
+/**
+ * A stored text between two marks that it does not hold: nothing in it can end the record early. The
+ * marks come from the seed, so that the bytes of a prompt stay the same turn after turn.
+ *
+ * @param says the lines above the record, given its mark.
+ */
+export function markedText(
+  seed: string,
+  says: (mark: string) => readonly string[],
+  stored: string,
+): string {
+  const text = stored.toWellFormed();
+  let mark = markOf(seed);
+  while (text.includes(mark)) mark = markOf(mark);
+  return [...says(mark), mark, text, mark].join("\n");
+}
+
+function markOf(seed: string): string {
+  return `record-${sha256(seed).toString("hex").slice(0, 16)}`;
 }

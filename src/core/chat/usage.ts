@@ -1,7 +1,7 @@
 import type { Json } from "../json.ts";
 import { nullable, number, object, required, whole, word } from "../shape.ts";
 import { checkKey } from "../storage/key.ts";
-import { type Outcome, outcomes } from "./interaction.ts";
+import { type Outcome, outcomes } from "./message.ts";
 import { bucketOf, type Period, type ProviderSession, periodLimits, withBucket } from "./period.ts";
 
 /** What one attempt of a turn used, for the provider that it ran on. */

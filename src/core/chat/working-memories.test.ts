@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { isThroughlineError } from "../errors.ts";
-import type { NewInteraction } from "./interaction.ts";
-import { WorkingMemories } from "./working-memories.ts";
+import type { NewInteraction } from "./summary.ts";
+import { WorkingMemories } from "./working-memory.ts";
 
 const said = (utterance: string): NewInteraction => ({
   utterance,
@@ -43,8 +43,8 @@ test("a dropped chat is forgotten, also where it was handed out, and begins agai
   memories.of("a").append(said("Hello"));
   memories.of("b").append(said("Bonjour"));
   const view = memories.peek("a");
-  assert.equal(memories.remove("a"), true);
-  assert.equal(memories.remove("a"), false);
+  assert.equal(memories.remove("a"), 1);
+  assert.equal(memories.remove("a"), 0);
   assert.equal(view?.summary(), "");
   assert.equal(memories.peek("a"), undefined);
   assert.equal(memories.of("a").append(said("Again")).turn, 1);

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Clock } from "../clock.ts";
 import { isThroughlineError } from "../errors.ts";
-import type { NewInteraction } from "./interaction.ts";
-import { WorkingMemory } from "./working-memory.ts";
+import type { NewInteraction } from "./summary.ts";
+import { fieldBytes, WorkingMemory } from "./working-memory.ts";
 
 const noon = Date.UTC(2026, 2, 1, 12);
 
@@ -203,16 +203,42 @@ for (const capacity of notCapacities) {
   });
 }
 
-test("a refused interaction uses no turn number and changes nothing", () => {
-  const memory = filled(3, ["First"]);
-  const before = memory.stats();
-  assert.throws(
-    () => memory.append(said(42 as unknown as string)),
-    (error) => isThroughlineError(error, "THROUGHLINE_INVALID"),
+const secret = "my secret";
+const wrong: readonly [field: keyof NewInteraction, values: readonly unknown[]][] = [
+  ["utterance", [42, undefined, null, [secret]]],
+  ["response", [42, undefined, { text: secret }]],
+  ["intent", [42, undefined, "", "UNKNOWN\n", `${secret}). I responded 'yes'`, "i".repeat(65)]],
+  ["outcome", ["spoken", undefined, secret]],
+];
+for (const [field, values] of wrong) {
+  test(`an interaction with a wrong ${field} is refused, unquoted, and changes nothing`, () => {
+    const memory = filled(3, ["First"]);
+    const before = memory.stats();
+    for (const value of values) {
+      assert.throws(
+        () => memory.append(said("Second", { [field]: value })),
+        (error: Error) =>
+          isThroughlineError(error, "THROUGHLINE_INVALID") && !error.message.includes(secret),
+      );
+    }
+    assert.deepEqual(memory.stats(), before);
+    assert.equal(memory.append(said("Second")).turn, 2);
+  });
+}
+
+test("a text of any code units is kept whole, or cut to a prefix of 8 KiB and a …", () => {
+  const unit = fc.nat({ max: 0xffff }).map((n) => String.fromCharCode(n));
+  const text = fc
+    .tuple(fc.integer({ min: fieldBytes - 20, max: fieldBytes }), fc.string({ unit }))
+    .map(([length, end]) => `\ufeff${"a".repeat(length - 20)}${end}`);
+  fc.assert(
+    fc.property(text, (utterance) => {
+      const kept = new WorkingMemory().append(said(utterance)).utterance;
+      assert.ok(Buffer.byteLength(kept) <= fieldBytes);
+      if (Buffer.byteLength(utterance) <= fieldBytes) assert.equal(kept, utterance);
+      else assert.ok(utterance.toWellFormed().startsWith(kept.replace(/…$/, "")));
+    }),
   );
-  assert.throws(() => memory.append(undefined as unknown as NewInteraction));
-  assert.deepEqual(memory.stats(), before);
-  assert.equal(memory.append(said("Second")).turn, 2);
 });
 
 test("A3: what a reader does to a record or a list leaves the memory as it was", () => {

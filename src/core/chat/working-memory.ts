@@ -1,14 +1,39 @@
 import { type Clock, isoTime, systemClock } from "../clock.ts";
 import { invalid } from "../errors.ts";
+import { fitText } from "../json.ts";
+import { Lru } from "../lru.ts";
 import { type Checks, type Defaults, resolveOptions, whole } from "../options.ts";
-import {
-  checkInteraction,
-  fitInteraction,
-  type Interaction,
-  type NewInteraction,
-  type Outcome,
-} from "./interaction.ts";
-import { summarise } from "./summary.ts";
+import { checked, object, required, text, word } from "../shape.ts";
+import { checkKey } from "../storage/key.ts";
+import { logLimits } from "../storage/log-store.ts";
+import { parseIntent } from "../turns/intent.ts";
+import { type Outcome, outcomes, type StoredMessage } from "./message.ts";
+import { attachmentNotes } from "./model-row.ts";
+import { type Interaction, type NewInteraction, summarise } from "./summary.ts";
+
+const interaction = object<NewInteraction>(
+  {
+    utterance: text(),
+    // Not free text: the label stands outside of the quotes in the summary.
+    intent: checked(text(), (intent, at) => {
+      if (/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(intent)) return;
+      at.says("must be a label: at most 64 letters, digits, _ and -");
+    }),
+    response: text(),
+    outcome: word(outcomes),
+  },
+  "left out",
+);
+
+/** Most bytes of UTF-8 that are kept of an utterance, and of a response. */
+export const fieldBytes = 8_192;
+
+/** Cuts a text with a `…`, so that a cut answer never looks like none. */
+function fitted(text: string): string {
+  if (Buffer.byteLength(text) <= fieldBytes) return text;
+  // A copy: a slice would keep the whole text alive behind it.
+  return `${Buffer.from(fitText(text, fieldBytes - 3)).toString()}…`;
+}
 
 export interface WorkingMemoryOptions {
   /**
@@ -32,7 +57,7 @@ export const workingMemoryChecks = {
 } as const satisfies Checks<WorkingMemoryOptions>;
 
 /** Counts only, never texts: fit for logs, metrics and `GET /api/memory`. */
-export interface WorkingMemoryStats {
+interface WorkingMemoryStats {
   readonly capacity: number;
   readonly count: number;
   readonly full: boolean;
@@ -58,23 +83,17 @@ export class WorkingMemory {
   readonly #capacity: number;
   readonly #clock: Clock;
   readonly #startedMs: number;
-  /** Oldest first. */
-  readonly #interactions: Interaction[] = [];
-  /** What they are about, where `append` was told: not a part of what is remembered. */
-  readonly #ids = new WeakMap<Interaction, string>();
+  /** Oldest first, each with what names it, where `append` was told. */
+  readonly #kept: { readonly id: string | undefined; said: Interaction }[] = [];
   #lastTurn = 0;
 
   /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
   constructor(options: WorkingMemoryOptions = {}) {
-    const { capacity, clock } = resolveOptions(
-      "the options of a working memory",
-      options,
-      workingMemoryDefaults,
-      workingMemoryChecks,
-    );
-    this.#capacity = capacity;
-    this.#clock = clock;
-    this.#startedMs = clock.monotonic();
+    const what = "the options of a working memory";
+    const resolved = resolveOptions(what, options, workingMemoryDefaults, workingMemoryChecks);
+    this.#capacity = resolved.capacity;
+    this.#clock = resolved.clock;
+    this.#startedMs = this.#clock.monotonic();
   }
 
   /**
@@ -85,23 +104,26 @@ export class WorkingMemory {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says;
    * nothing was remembered and no turn number was used.
    */
-  append(interaction: NewInteraction, id?: string): Interaction {
-    checkInteraction(interaction);
-    return this.keep(interaction, id);
+  append(said: NewInteraction, id?: string): Interaction {
+    required(interaction, said, "an interaction");
+    return this.keep(said, id);
   }
 
   /** Remembers what this package made, which needs no check. */
-  keep(interaction: NewInteraction, id?: string): Interaction {
-    const before = this.#interactions.findIndex((each) => this.#isAbout(each, id));
-    if (before >= 0) this.#interactions.splice(before, 1);
-    const timestamp = isoTime(this.#clock.now());
-    const fitted = fitInteraction(interaction);
-    const kept = Object.freeze({ turn: this.#lastTurn + 1, timestamp, ...fitted });
-    this.#lastTurn = kept.turn;
-    if (id !== undefined) this.#ids.set(kept, id);
-    this.#interactions.push(kept);
-    if (this.#interactions.length > this.#capacity) this.#interactions.shift();
-    return kept;
+  keep({ utterance, intent, response, outcome }: NewInteraction, id?: string): Interaction {
+    const before = this.#kept.findIndex((each) => id !== undefined && each.id === id);
+    if (before >= 0) this.#kept.splice(before, 1);
+    const said = Object.freeze({
+      turn: ++this.#lastTurn,
+      timestamp: isoTime(this.#clock.now()),
+      utterance: fitted(utterance),
+      intent: intent.toUpperCase(),
+      response: fitted(response),
+      outcome,
+    });
+    this.#kept.push({ id, said });
+    if (this.#kept.length > this.#capacity) this.#kept.shift();
+    return said;
   }
 
   /**
@@ -110,32 +132,22 @@ export class WorkingMemory {
    *
    * @param id as it was given to `append`.
    */
-  replace(id: string, answer: Pick<NewInteraction, "response" | "outcome">): void {
-    const at = this.#interactions.findIndex((each) => this.#isAbout(each, id));
-    const before = this.#interactions[at];
-    if (before === undefined) return;
-    const replaced = { ...before, ...answer };
-    checkInteraction(replaced);
-    const kept = Object.freeze({ ...before, ...fitInteraction(replaced) });
-    this.#ids.set(kept, id);
-    this.#interactions[at] = kept;
+  replace(id: string, { response, outcome }: Pick<NewInteraction, "response" | "outcome">): void {
+    const kept = this.#kept.find((each) => each.id === id);
+    if (kept === undefined) return;
+    kept.said = Object.freeze({ ...kept.said, response: fitted(response), outcome });
   }
 
   /** Adds words to the answer to what was said last, if `append` was given an id with that. */
   answered(words: string, outcome: Outcome): void {
-    const last = this.#interactions.at(-1);
-    const id = last && this.#ids.get(last);
-    if (last === undefined || id === undefined) return;
-    const response = last.response === "" ? words : `${last.response}\n\n${words}`;
+    const { id, said } = this.#kept.at(-1) ?? {};
+    if (id === undefined || said === undefined) return;
+    const response = said.response === "" ? words : `${said.response}\n\n${words}`;
     this.replace(id, { response, outcome });
   }
 
-  #isAbout(interaction: Interaction, id: string | undefined): boolean {
-    return id !== undefined && this.#ids.get(interaction) === id;
-  }
-
   get count(): number {
-    return this.#interactions.length;
+    return this.#kept.length;
   }
 
   get isEmpty(): boolean {
@@ -147,31 +159,34 @@ export class WorkingMemory {
   }
 
   /**
-   * Lists what the person said in the last `n` turns, newest first; in all turns held when absent.
+   * Lists what the person said in the last `n` turns, newest first; in all turns held when absent, in none for 0
+   * or less.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: `n` is not a whole number.
    */
   recentUtterances(n?: number): readonly string[] {
-    return this.#recent(n, ({ utterance }) => utterance);
+    return this.#recent("utterance", n);
   }
 
   /** Lists as `recentUtterances` does, in upper case: `GREETING`. */
   recentIntents(n?: number): readonly string[] {
-    return this.#recent(n, ({ intent }) => intent);
+    return this.#recent("intent", n);
   }
 
   /** Lists as `recentUtterances` does; "" where nothing was answered. */
   recentResponses(n?: number): readonly string[] {
-    return this.#recent(n, ({ response }) => response);
+    return this.#recent("response", n);
   }
 
-  #recent(n: number | undefined, field: (interaction: Interaction) => string): readonly string[] {
-    return Object.freeze(lastN(this.#interactions, n).reverse().map(field));
+  #recent(field: "utterance" | "intent" | "response", n = this.count): readonly string[] {
+    if (!Number.isInteger(n)) throw invalid("n must be a whole number");
+    const newest = this.#kept.toReversed().slice(0, Math.max(0, n));
+    return Object.freeze(newest.map(({ said }) => said[field]));
   }
 
   /** Lists everything, oldest first. */
   all(): readonly Interaction[] {
-    return Object.freeze(this.#interactions.slice());
+    return Object.freeze(this.#kept.map(({ said }) => said));
   }
 
   /**
@@ -180,7 +195,8 @@ export class WorkingMemory {
    * @param exceptId the id of a turn to leave out: a model that regenerates an answer does not see the old one.
    */
   summary(exceptId?: string): string {
-    return summarise(this.#interactions.filter((each) => !this.#isAbout(each, exceptId)));
+    const kept = this.#kept.filter(({ id }) => id === undefined || id !== exceptId);
+    return summarise(kept.map(({ said }) => said));
   }
 
   /** Makes what goes before a prompt: a line `Context:`, the summary, a blank line. "" when empty. */
@@ -202,20 +218,111 @@ export class WorkingMemory {
 
   /** Forgets the interactions. The age and the turn numbers go on. */
   clear(): void {
-    this.#interactions.length = 0;
+    this.#kept.length = 0;
   }
 }
 
+interface WorkingMemoriesOptions extends WorkingMemoryOptions {
+  /**
+   * How many chats are remembered at once, 1 to 100,000. One more drops the least recently used.
+   * @default 1_000
+   */
+  readonly maxChats?: number | undefined;
+}
+
+const defaults = {
+  ...workingMemoryDefaults,
+  maxChats: 1_000,
+} as const satisfies Defaults<WorkingMemoriesOptions>;
+
+const checks: Checks<WorkingMemoriesOptions> = {
+  ...workingMemoryChecks,
+  maxChats: whole(1, 100_000),
+};
+
+/** What a person said, and its kind; what was sent without a word goes by the names of its files. */
+export function utteranceOf(
+  { content, attachments }: { readonly content: string; readonly attachments?: unknown },
+  companionName?: string,
+): Pick<NewInteraction, "utterance" | "intent"> {
+  const utterance = content.trim() === "" ? attachmentNotes(attachments) : content;
+  return { utterance, intent: parseIntent(utterance, companionName).type };
+}
+
 /**
- * The last `n` items, in the order of the list: the one rule of every call that takes such an `n`.
- * Absent is all; 0 or less is nothing; more than there are is all.
- *
- * @returns a list of the caller's own.
- * @throws ThroughlineError `THROUGHLINE_INVALID`: `n` is not a whole number.
+ * One working memory a chat, in RAM only. Remove a chat's when its period rolls over or is reset, and
+ * when the chat is forgotten; `clear` at exit.
  */
-function lastN<T>(items: readonly T[], n?: number): T[] {
-  if (n === undefined) return items.slice();
-  if (!Number.isInteger(n)) throw invalid("n must be a whole number");
-  // Not slice(-n) alone: slice(-0) is everything.
-  return n <= 0 ? [] : items.slice(-n);
+export class WorkingMemories {
+  readonly #options: WorkingMemoryOptions;
+  readonly #chats: Lru<string, WorkingMemory>;
+
+  /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
+  constructor(given: WorkingMemoriesOptions = {}) {
+    const what = "the options of working memories";
+    const { maxChats, ...options } = resolveOptions(what, given, defaults, checks);
+    this.#options = options;
+    this.#chats = new Lru(maxChats, { onEvict: (_, memory) => memory.clear() });
+  }
+
+  /**
+   * The memory of a chat, made on first use. Ask again for every turn: a memory that
+   * was removed since is no longer the chat's. To add to one later, use `appendTo`.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: not a chat id.
+   */
+  of(chatId: string): WorkingMemory {
+    checkKey(chatId, "a chat id", logLimits.keyBytes);
+    const memory = this.#chats.get(chatId) ?? new WorkingMemory(this.#options);
+    this.#chats.set(chatId, memory);
+    return memory;
+  }
+
+  /**
+   * Appends to a memory that `of` gave before, unless it is no longer the chat's: what a turn was about
+   * does not come back when the chat was cleared, reset or forgotten, or a message erased, while it ran.
+   *
+   * @param id names what was said: see `WorkingMemory.append`.
+   */
+  appendTo(chatId: string, memory: WorkingMemory, said: NewInteraction, id?: string): void {
+    if (this.#chats.peek(chatId) === memory) this.of(chatId).keep(said, id);
+  }
+
+  /** Remembers what was said outside of turns: a person's words, and answers with the words before them. */
+  heard(chatId: string, message: StoredMessage): void {
+    const { id, role, content, partial } = message;
+    const outcome = role === "user" || partial ? "interrupted" : "answered";
+    if (role === "user") {
+      this.of(chatId).keep({ ...utteranceOf(message), response: "", outcome }, id);
+    } else if (role === "assistant" && content !== "") {
+      this.peek(chatId)?.answered(content, outcome);
+    }
+  }
+
+  /** The memory of a chat if it has one: makes none, and does not count as use. */
+  peek(chatId: string): WorkingMemory | undefined {
+    return this.#chats.peek(chatId);
+  }
+
+  /** Forgets a chat, also in memories that were handed out. @returns how many interactions those were. */
+  remove(chatId: string): number {
+    const memory = this.peek(chatId);
+    const count = memory?.count ?? 0;
+    memory?.clear();
+    this.#chats.delete(chatId);
+    return count;
+  }
+
+  /** Forgets all chats, also in memories that were handed out. */
+  clear(): void {
+    for (const chatId of this.#chats.keys()) this.remove(chatId);
+  }
+
+  /** The counts of every chat, most recently used first. */
+  stats(): readonly (WorkingMemoryStats & { readonly chat_id: string })[] {
+    return Array.from(this.#chats, ([chat_id, memory]) => ({
+      chat_id,
+      ...memory.stats(),
+    })).toReversed();
+  }
 }

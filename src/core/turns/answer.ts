@@ -1,7 +1,7 @@
 // One answer of a model: its words as they come, each call stored before its tool runs, each result before
 // the model gets it.
 
-import { historyView } from "../chat/history-view.ts";
+import { historyView } from "../chat/history.ts";
 import type { ModelInput, StoredMessage } from "../chat/message.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { stepPrefix } from "../chat/turn-ids.ts";

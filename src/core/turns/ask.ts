@@ -1,6 +1,12 @@
 import { type ChatHead, startFor } from "../chat/chat-head.ts";
-import type { HistoryOptions } from "../chat/history-scope.ts";
-import { type HistoryView, joinUsers, pageRecords, readHistory } from "../chat/history-view.ts";
+import {
+  type HistoryOptions,
+  type HistoryView,
+  joinUsers,
+  pageRecords,
+  readHistory,
+  summaryFor,
+} from "../chat/history.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { userInput } from "../chat/model-row.ts";
 import { bucketOf } from "../chat/period.ts";
@@ -176,7 +182,7 @@ function counted(count: number, unit: string): string {
 /** Where the history of a chat is read, and what is asked for it. */
 interface HistoryAsked extends Pick<HistoryOptions, "unansweredId" | "window" | "budgetTokens"> {
   readonly chatId: string;
-  readonly log: Pick<LogStore, "page">;
+  readonly log: Pick<LogStore, "page" | "find">;
   readonly head: ChatHead;
   /** The newest of the log, if they were read. */
   readonly records?: readonly StoredRecord[] | undefined;
@@ -192,6 +198,7 @@ export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
   const reported = head.reported?.[provider];
   const isSmall = window !== undefined && window <= smallWindow;
   const ratio = reported?.model === model ? ratioOf(reported.tokens, reported.estimated) : 1;
+  const current = { ...head, session: begun.period };
   const view = await readHistory(
     log,
     chatId,
@@ -200,12 +207,13 @@ export async function readAsked(asked: HistoryAsked): Promise<AskedHistory> {
       model,
       window,
       budgetTokens,
-      startSeq: startFor({ ...head, session: begun.period }, provider),
+      startSeq: startFor(current, provider),
       unansweredId,
       viewFromSeq: head.view_from?.[provider],
       ratio,
       lastMessages: isSmall ? 1 : undefined,
       handsFilesOver: true,
+      summary: await summaryFor(log, chatId, current, provider),
     },
     asked.records,
   );

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
-import type { Outcome } from "../chat/interaction.ts";
+import type { Outcome } from "../chat/message.ts";
 import { WorkingMemory } from "../chat/working-memory.ts";
 import { ThroughlineError } from "../errors.ts";
 import { ResponderError } from "../models/responder.ts";

@@ -1,4 +1,4 @@
-import type { Outcome } from "../chat/interaction.ts";
+import type { Outcome } from "../chat/message.ts";
 import type { ReadOnlyMemory } from "../chat/working-memory.ts";
 import { errorName, isThroughlineError, ThroughlineError } from "../errors.ts";
 import { type Logger, silentLogger, thrown } from "../logger.ts";

@@ -1,8 +1,7 @@
 // The end of a turn: its answer, usage and period in one append.
 import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
-import type { Outcome } from "../chat/interaction.ts";
-import type { AnswerStats, StoredMessage } from "../chat/message.ts";
+import type { AnswerStats, Outcome, StoredMessage } from "../chat/message.ts";
 import type { MessageInput } from "../chat/message-input.ts";
 import { bucketOf, type Period } from "../chat/period.ts";
 import type { ProviderModel } from "../chat/provider-sessions.ts";

@@ -136,8 +136,9 @@ function endingWith(
   logs: LogStore,
   seq: number,
   added: readonly StoredRecord[],
-): Pick<LogStore, "page"> {
+): Pick<LogStore, "page" | "find"> {
   return {
+    find: (key, id) => logs.find(key, id),
     async page(key, { before = Number.POSITIVE_INFINITY, limit }) {
       const newest = added.filter((record) => record.seq < before).slice(-limit);
       const left = limit - newest.length;

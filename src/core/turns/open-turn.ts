@@ -1,5 +1,4 @@
-import type { Outcome } from "../chat/interaction.ts";
-import type { Attachment, Role, StoredMessage } from "../chat/message.ts";
+import type { Attachment, Outcome, Role, StoredMessage } from "../chat/message.ts";
 import { type MessageInput, roleOf } from "../chat/message-input.ts";
 import type { ProviderModel, Resolution } from "../chat/provider-sessions.ts";
 import { conflict, invalid, isThroughlineError } from "../errors.ts";

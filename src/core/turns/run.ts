@@ -1,7 +1,7 @@
 import { notFound } from "../chat/chat-log.ts";
 import { ageNote } from "../chat/freshness.ts";
 import { periodView, type TurnTarget } from "../chat/provider-sessions.ts";
-import { utteranceOf } from "../chat/working-memories.ts";
+import { utteranceOf } from "../chat/working-memory.ts";
 import { conflict, type ThroughlineError } from "../errors.ts";
 import type { TurnHooks, TurnPart } from "../extension.ts";
 import { inSpan } from "../telemetry.ts";

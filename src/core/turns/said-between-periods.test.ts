@@ -120,22 +120,6 @@ for (const [what, fields] of [
   });
 }
 
-test("a summary that does not say where it begins tells nothing of the period before", async () => {
-  const w = await world();
-  await w.say("My PIN is 4711");
-  await w.chats.append(chat, [said("Good night")]);
-  await w.chats.change(chat, (transaction) => {
-    transaction.control("compaction", {
-      up_to_seq: transaction.seq,
-      summary: "Their PIN is 4711.",
-    });
-  });
-  await w.chats.append(chat, [reminder]);
-  w.clock.set("2026-03-02T09:05:00.000Z");
-  await w.say("Move it to 10");
-  assert.deepEqual(w.asked(1), [opened]);
-});
-
 for (const count of [1, 60]) {
   test(`a second attempt is sent ${count} of them too, and its person told of the new period`, async () => {
     const w = await world({ script: [["1"], [down], ["2"]] });

@@ -2,6 +2,7 @@
 import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
 import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
+import { withoutSummaryOf } from "../chat/erasure.ts";
 import { isTakenBack, Marks, shownMessages } from "../chat/marks.ts";
 import { isControl, isCutByModel, isMessage, type StoredMessage } from "../chat/message.ts";
 import { withoutSessionIds } from "../chat/period.ts";
@@ -113,6 +114,7 @@ export class TurnLog {
       if (this.#marks.has("replacement", target) !== isWanted) continue;
       const id = this.#marks.nextId("replacement", target);
       transaction.control("replacement", { target, restored: isWanted ? true : undefined }, id);
+      withoutSummaryOf(transaction, message.seq);
     }
   }
 }

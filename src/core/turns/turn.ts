@@ -1,6 +1,5 @@
 import type { TakenFile } from "../chat/attachments.ts";
-import type { Outcome } from "../chat/interaction.ts";
-import type { Attachment, StoredMessage } from "../chat/message.ts";
+import type { Attachment, Outcome, StoredMessage } from "../chat/message.ts";
 import type { PeriodView } from "../chat/provider-sessions.ts";
 import { invalid } from "../errors.ts";
 import type { JsonObject } from "../json.ts";

@@ -1,7 +1,7 @@
 import type { Chats } from "../chat/chats.ts";
 import type { FreshnessRules } from "../chat/freshness.ts";
 import type { ProviderModel, ProviderSessions } from "../chat/provider-sessions.ts";
-import type { WorkingMemories } from "../chat/working-memories.ts";
+import type { WorkingMemories } from "../chat/working-memory.ts";
 import type { Extensions } from "../extensions.ts";
 import type { Responder, Responders, TurnTool, TurnTools } from "../models/responder.ts";
 import {

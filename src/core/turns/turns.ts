@@ -321,7 +321,7 @@ export class Turns {
     if (chosen === undefined) throw isBeingAnswered();
     const { turn = "", content, partial } = chosen;
     const outcome = partial === true ? "interrupted" : "answered";
-    workingMemory.replace(chatId, turn, { response: content, outcome });
+    workingMemory.peek(chatId)?.replace(turn, { response: content, outcome });
     // What other processes remember may be another answer.
     chats.cluster.publish({ about: "drop", chat: chatId });
     return chosen;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import { historyView } from "../chat/history-view.ts";
+import { historyView } from "../chat/history.ts";
 import { Marks } from "../chat/marks.ts";
 import { isMessage } from "../chat/message.ts";
 import { openThroughline } from "../throughline.ts";

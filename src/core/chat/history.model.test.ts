@@ -3,8 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { JsonObject } from "../json.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
-import type { HistoryOptions } from "./history-scope.ts";
-import { type HistoryView, historyView, readHistory } from "./history-view.ts";
+import type { HistoryOptions } from "./history.ts";
+import { type HistoryView, historyView, readHistory } from "./history.ts";
 import { isControl, isMessage, type ModelInput, type StoredMessage } from "./message.ts";
 
 // Method: logs of every kind of record in any order, also such as no program of ours would write.
@@ -39,10 +39,6 @@ const shape = fc.oneof(
   { weight: 1, arbitrary: fc.record({ role: fc.constant("system"), size }) },
   { weight: 1, arbitrary: fc.record({ role: fc.constantFrom("user", "assistant"), size, back }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("removal"), back }) },
-  {
-    weight: 1,
-    arbitrary: fc.record({ kind: fc.constant("compaction"), back, asOf: fc.option(fc.nat(12)) }),
-  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("usage", "erased") }) },
   { weight: 1, arbitrary: fc.record({ role: fc.constant("odd"), size }) },
 );
@@ -58,7 +54,6 @@ interface Shape {
   readonly result?: string;
   readonly kind?: string;
   readonly back?: number;
-  readonly asOf?: number | null;
 }
 
 const logs = fc
@@ -75,12 +70,7 @@ function recordOf(each: Shape, seq: number): StoredRecord {
   const earlier = Math.max(0, seq - 1 - (each.back ?? 0));
   const id = `m${seq}`;
   if (each.kind !== undefined) {
-    const asOf =
-      each.asOf === undefined || each.asOf === null ? {} : { as_of_seq: seq - each.asOf };
-    const fields: Record<string, JsonObject> = {
-      removal: { target: `m${earlier}` },
-      compaction: { up_to_seq: earlier, summary: `sum of ${earlier}`, ...asOf },
-    };
+    const fields: Record<string, JsonObject> = { removal: { target: `m${earlier}` } };
     return { id, seq, _type: "metadata", kind: each.kind, ...fields[each.kind] };
   }
   const text = each.size === 0 ? "" : `${mark(seq)}${"é".repeat(each.size ?? 0)}`;
@@ -115,6 +105,11 @@ const options = fc.record(
     viewFromSeq: fc.nat(60),
     lastMessages: fc.integer({ min: 1, max: 30 }),
     ratio: fc.double({ min: 0.5, max: 4, noNaN: true }),
+    summary: fc.record({
+      id: fc.constant("s"),
+      upToSeq: fc.integer({ min: 1, max: 60 }),
+      text: fc.constant("they met"),
+    }),
   },
   { requiredKeys: ["budgetTokens"] },
 );
@@ -207,12 +202,11 @@ test("a view of any log holds the visible user messages from its start, or the n
       if (newest === undefined) return;
       const shown = shownMarks(view);
       let isShown = false;
-      const covered = records.filter((record) => isControl(record, "compaction"));
       for (const message of records.filter(isMessage)) {
         if (message.role !== "user" || message.seq < view.fromSeq || message.content === "")
           continue;
         if (!visible(records, limits).has(message.seq)) continue;
-        if (message !== newest && covered.length > 0) continue;
+        if (message !== newest && limits.summary !== undefined) continue;
         // The oldest ones wait while the newest turn is too large for them.
         if (shown.has(message.seq)) isShown = true;
         assert.ok(!isShown || shown.has(message.seq), `${message.seq} is missing`);
@@ -322,11 +316,7 @@ test("a log that is read from its end, page by page, gives the view of the whole
         const log = pagesOf(records, size);
         const view = await readHistory(log, "chat", all);
         if (log.first > 1) cutShort++;
-        // Documented: a compaction record further back is not found.
-        const known = records.filter(
-          (record) => record.seq >= log.first || !isControl(record, "compaction"),
-        );
-        assert.deepEqual(view, historyView(known, all));
+        assert.deepEqual(view, historyView(records, all));
       },
     ),
     { numRuns: isFull ? 800 : 200 },
