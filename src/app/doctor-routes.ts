@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { examine } from "../cli/doctor/doctor.ts";
 import type { Settings } from "../cli/settings.ts";
+import { keptFor } from "../core/clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { ServerFeature } from "../server/options.ts";
 import { json, type Router } from "../server/router.ts";
-import { keptFor } from "../server/service-routes.ts";
 
 const findings = async () => {
   const check = z.object({

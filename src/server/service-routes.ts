@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import { type Clock, keptFor } from "../core/clock.ts";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import type { Access } from "./access.ts";
@@ -98,19 +98,4 @@ export function readinessOf(storage: Storage, clock: Clock): () => Promise<Probl
       return problem(error.code, error.message);
     }
   });
-}
-
-/** Finds something out once at a time, and again only `ms` after that. @returns what asks for it. */
-export function keptFor<T>(ms: number, clock: Clock, find: () => Promise<T>): () => Promise<T> {
-  let found: Promise<T> | undefined;
-  let until = Number.POSITIVE_INFINITY;
-  return () => {
-    if (clock.monotonic() >= until) found = undefined;
-    if (found !== undefined) return found;
-    until = Number.POSITIVE_INFINITY;
-    found = find().finally(() => {
-      until = clock.monotonic() + ms;
-    });
-    return found;
-  };
 }
