@@ -17,7 +17,7 @@ import {
 } from "./operation.ts";
 import type { Settings } from "./options.ts";
 import { type Problem, problem, problemResponse } from "./problem.ts";
-import type { AcceptedSocket, Upgrade } from "./upgrade.ts";
+import { type AcceptedSocket, isUpgrade, upgrade } from "./upgrade.ts";
 
 /** What the routes share. */
 export interface Ports extends Settings {
@@ -34,7 +34,7 @@ export interface Ports extends Settings {
 
 /** What the Node server hands on; nothing of it is there in a test without a port. */
 export interface Env {
-  Bindings: Partial<HttpBindings> & { readonly upgrade?: Upgrade };
+  Bindings: Partial<HttpBindings>;
   Variables: { route: string; turn: string | undefined };
 }
 
@@ -146,9 +146,8 @@ export class Router {
     this.#sockets.add(operation.path);
     this.add({ ...operation, method: "get" }, (_, { env }) => {
       const accepted = accept();
-      if (env.upgrade === undefined) throw invalid("this is a WebSocket: ask for an upgrade");
-      env.upgrade.accepted = accepted;
-      return new Response(null);
+      if (isUpgrade(env)) return upgrade(env as HttpBindings, accepted);
+      throw invalid("this is a WebSocket: ask for an upgrade");
     });
   }
 
@@ -196,7 +195,7 @@ export class Router {
     this.#methods.set(path, [...(this.#methods.get(path) ?? []), method]);
     this.app.on(method.toUpperCase(), pattern(path), (context) => {
       context.set("route", path);
-      if (context.env.upgrade !== undefined && !this.#sockets.has(path)) {
+      if (isUpgrade(context.env) && !this.#sockets.has(path)) {
         throw invalid("there is no WebSocket at this path");
       }
       return work(context);
