@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { examine } from "../cli/doctor/doctor.ts";
 import type { Settings } from "../cli/settings.ts";
+import { keptFor } from "../core/clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { ServerFeature } from "../server/options.ts";
 import { json, type Router } from "../server/router.ts";
-import { keptFor } from "../server/service-routes.ts";
 
 const findings = async () => {
   const check = z.object({
@@ -30,25 +30,21 @@ export function doctorRoutes(
       const { storedCheckers: checkers } = await import("./checkers.ts");
       return examine(settings, { version, checkers, isOpen: true });
     });
-    router.add(
-      {
-        method: "get",
-        path: "/api/doctor",
-        id: "getFindings",
-        summary: "Check everything that is stored; needs a server with a token",
-        description:
-          "Reads every log, document, attachment and package to its end, once at a time. The answer is kept " +
-          "for 60 seconds. `throughline doctor --confirm` takes the ids of what was found.",
-        answers: { 200: { says: "What `doctor --json` prints.", schema: findings } },
-      },
-      async () => {
+    router.get("/api/doctor", {
+      id: "getFindings",
+      summary: "Check everything that is stored; needs a server with a token",
+      description:
+        "Reads every log, document, attachment and package to its end, once at a time. The answer is kept " +
+        "for 60 seconds. `throughline doctor --confirm` takes the ids of what was found.",
+      answers: { 200: { says: "What `doctor --json` prints.", schema: findings } },
+      answer: async () => {
         if (!hasToken) {
           const message = "this server has no token. Run `throughline doctor` beside it instead";
           throw new ThroughlineError(message, { code: "THROUGHLINE_FORBIDDEN" });
         }
         return json(await find());
       },
-    );
+    });
     return () => undefined;
   };
 }

@@ -44,29 +44,21 @@ export function personaRoutes(persona: HomePersona): ServerFeature {
         max_bytes: persona.maxBytes,
       };
     };
-    router.add(
-      {
-        method: "get",
-        path: "/api/persona",
-        id: "getPersona",
-        summary: "Get the persona: who answers",
-        answers: { 200: { says: "The persona as it is now.", schema: personaState } },
-      },
-      () => json(view()),
-    );
-    router.add(
-      {
-        method: "post",
-        path: "/api/persona",
-        id: "setPersona",
-        body: personaBody,
-        summary: "Change the persona",
-        description:
-          "Writes `persona.md` of the home. The next answer uses it. 409: the file was changed since " +
-          "`version` was read, or this server keeps nothing; nothing was changed.",
-        answers: { 200: { says: "The persona as it is now.", schema: personaState } },
-      },
-      ({ body }) => {
+    router.get("/api/persona", {
+      id: "getPersona",
+      summary: "Get the persona: who answers",
+      answers: { 200: { says: "The persona as it is now.", schema: personaState } },
+      answer: () => json(view()),
+    });
+    router.post("/api/persona", {
+      id: "setPersona",
+      body: personaBody,
+      summary: "Change the persona",
+      description:
+        "Writes `persona.md` of the home. The next answer uses it. 409: the file was changed since " +
+        "`version` was read, or this server keeps nothing; nothing was changed.",
+      answers: { 200: { says: "The persona as it is now.", schema: personaState } },
+      answer: ({ body }) => {
         if (!persona.isEditable) throw keepsNothing();
         if (body.persona?.trim() === "") {
           throw invalid("persona must have text. Send null to use the default");
@@ -74,7 +66,7 @@ export function personaRoutes(persona: HomePersona): ServerFeature {
         persona.write(body.persona ?? undefined, body.version);
         return json(view());
       },
-    );
+    });
     return () => undefined;
   };
 }

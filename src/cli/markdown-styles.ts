@@ -6,13 +6,9 @@ export function isStyled(stream: Writable): boolean {
   return styleText("bold", "x", { stream }) !== "x";
 }
 
-type Look = "bold" | "cyan" | "";
-/** A line break, a run of markers, what is escaped, or what is neither. */
-const nextPiece = /\n|\*+|`+|\\[^\n]?|[^\n*`\\]+/y;
-
 /**
  * Styles bold words and code in Markdown that arrives in pieces, for a terminal. Every character comes out in its
- * order, markers too. What may still become a marker is held back until more comes. A style ends with its line,
+ * order, markers too. A marker is held back until it is known what comes after it. A style ends with its line,
  * but for a block of code.
  */
 export class MarkdownStyler {
@@ -20,69 +16,46 @@ export class MarkdownStyler {
   #isLineStart = true;
   /** The marker of the open block of code. */
   #fence = "";
-  #isFenceLine = false;
   /** The marker that opened the bold words or the code. */
   #open = "";
 
   /** @returns what can be shown now. */
   push(text: string): string {
-    return this.#show(this.#held + text, false);
+    const all = this.#held + text;
+    this.#held = /[`*]*$/.exec(all)?.[0] ?? "";
+    return this.#show(all.slice(0, all.length - this.#held.length));
   }
 
   /** @returns what was held back. */
   end(): string {
-    return this.#show(this.#held, true);
+    return this.#show(this.#held);
   }
 
-  #show(text: string, isEnd: boolean): string {
-    const runs: { readonly look: Look; text: string }[] = [];
-    let from = 0;
-    while (from < text.length) {
-      const rest = text.slice(from);
-      if (this.#isLineStart && !isEnd && /^[ \t]*(`*|~*)$/.test(rest)) break;
-      if (this.#isLineStart) this.#beginLine(rest);
-      nextPiece.lastIndex = from;
-      const piece = nextPiece.exec(text)?.[0] ?? "";
-      // What comes after a marker decides what it means.
-      if (/^[*`\\]/.test(piece) && from + piece.length === text.length && !isEnd) break;
-      from += piece.length;
-      const look = this.#lookOf(piece, text[from] ?? "");
-      const last = runs.at(-1);
-      if (last?.look === look) last.text += piece;
-      else runs.push({ look, text: piece });
-    }
-    this.#held = text.slice(from);
-    return runs.map(styled).join("");
+  #show(text: string): string {
+    const pieces = Array.from(text.matchAll(/\n|`+|\*+|[^\n`*]+/g), ([piece]) => piece);
+    return pieces.map((piece, at) => this.#styled(piece, pieces[at + 1] ?? "")).join("");
   }
 
-  #beginLine(rest: string): void {
-    this.#isLineStart = false;
-    const mark = /^[ \t]*(`{3,}|~{3,})/.exec(rest)?.[1] ?? "";
-    this.#isFenceLine = this.#fence === "" ? mark !== "" : mark.startsWith(this.#fence);
-    if (this.#isFenceLine) this.#fence = this.#fence === "" ? mark : "";
-  }
-
-  #lookOf(piece: string, after: string): Look {
+  #styled(piece: string, next: string): string {
     if (piece === "\n") {
       this.#isLineStart = true;
-      this.#isFenceLine = false;
       this.#open = "";
-      return "";
+      return piece;
     }
-    const isCode = this.#fence !== "" || this.#isFenceLine;
-    const before = this.#open;
-    if (!isCode && this.#open === piece) this.#open = "";
-    else if (!isCode && this.#open === "" && opens(piece, after)) this.#open = piece;
-    const marker = before || this.#open;
-    if (isCode || marker.startsWith("`")) return "cyan";
-    return marker === "" ? "" : "bold";
+    const isFence = this.#isLineStart && piece.startsWith("```");
+    const marker = this.#fence || this.#open;
+    if (this.#fence !== "") {
+      if (isFence && piece.startsWith(this.#fence)) this.#fence = "";
+    } else if (isFence) this.#fence = piece;
+    else if (this.#open === piece) this.#open = "";
+    else if (this.#open === "" && opens(piece, next)) this.#open = piece;
+    this.#isLineStart &&= /^[ \t]+$/.test(piece);
+    const look = marker || this.#fence || this.#open;
+    if (look === "") return piece;
+    return styleText(look.startsWith("`") ? "cyan" : "bold", piece, { validateStream: false });
   }
 }
 
-function styled({ look, text }: { readonly look: Look; readonly text: string }): string {
-  return look === "" ? text : styleText(look, text, { validateStream: false });
-}
-
-function opens(piece: string, after: string): boolean {
-  return piece.startsWith("`") || (piece === "**" && /\S/.test(after));
+function opens(piece: string, next: string): boolean {
+  return piece.startsWith("`") || (piece === "**" && /^\S/.test(next));
 }

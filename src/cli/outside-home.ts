@@ -1,5 +1,5 @@
-import { readdir, realpath, stat } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { readdir, realpath } from "node:fs/promises";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { wrongUsage } from "./failure.ts";
 
 /** Keeps `--out` away from the companion's own files. */
@@ -16,43 +16,21 @@ export async function placeToHome(
   path: string,
   home: string,
 ): Promise<"same" | "inside" | "outside"> {
-  const identity = await folderAt(home);
-  if (identity === undefined) return "outside";
-  if ((await folderAt(resolve(path))) === identity) return "same";
-  const folders = new Set(await foldersIn(home));
-  for (let at = await realpath(home); dirname(at) !== at; at = dirname(at)) {
-    folders.delete((await folderAt(dirname(at))) ?? "");
-  }
-  folders.add(identity);
-  for (let at = await nearest(path); ; at = dirname(at)) {
-    if (folders.has((await folderAt(at)) ?? "")) return "inside";
-    if (dirname(at) === at) return "outside";
-  }
+  const names = await readdir(home).catch(() => undefined);
+  if (names === undefined) return "outside";
+  const place = await realPlace(resolve(path));
+  const own = await realpath(home);
+  if (place === own) return "same";
+  const folders = await Promise.all(names.map((name) => realPlace(join(home, name))));
+  const all = [own, ...folders.filter((folder) => !isIn(own, folder))];
+  return all.some((folder) => isIn(place, folder)) ? "inside" : "outside";
 }
 
-/** The real path of what is there: the path itself, else the first of its folders that is. */
-async function nearest(path: string): Promise<string> {
-  for (let at = resolve(path); ; at = dirname(at)) {
-    try {
-      return await realpath(at);
-    } catch (error) {
-      if (dirname(at) === at) throw error;
-    }
-  }
-}
+const isIn = (path: string, folder: string) => `${path}${sep}`.startsWith(`${folder}${sep}`);
 
-async function foldersIn(home: string): Promise<readonly string[]> {
-  const names = await readdir(home);
-  const found = await Promise.all(names.map((name) => folderAt(join(home, name))));
-  return found.filter((each) => each !== undefined);
-}
-
-/** Which folder that is: disks that ignore case, and mounts, give one several names. */
-async function folderAt(path: string): Promise<string | undefined> {
-  try {
-    const stats = await stat(path, { bigint: true });
-    return stats.isDirectory() ? `${stats.dev} ${stats.ino}` : undefined;
-  } catch {
-    return undefined; // the writer reports the problem
-  }
+/** The real path, of what is not there the one that it would have. */
+async function realPlace(path: string): Promise<string> {
+  const real = await realpath(path).catch(() => undefined);
+  if (real !== undefined || dirname(path) === path) return real ?? path;
+  return join(await realPlace(dirname(path)), basename(path));
 }

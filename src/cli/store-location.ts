@@ -42,9 +42,9 @@ const knownParameters: ReadonlySet<string> = new Set(
 
 const sslModes = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full", "no-verify"];
 
-/** In a database. The password that it may hold is in no field: printing this prints none. */
-export class PostgresLocation {
-  readonly kind = "postgres";
+/** In a database. The password that it may have is in no field: printing this prints none. */
+export interface PostgresLocation {
+  readonly kind: "postgres";
   readonly companion: string;
   readonly connections: number;
   /** `"process"`: also a database that may lose what it acknowledged, such as one for tests. */
@@ -53,24 +53,8 @@ export class PostgresLocation {
   readonly says: string;
   /** It is reached without a network. */
   readonly isLocal: boolean;
-  readonly #connectionString: string;
-
-  constructor(url: URL, own: Pick<PostgresLocation, "companion" | "connections" | "durability">) {
-    this.companion = own.companion;
-    this.connections = own.connections;
-    this.durability = own.durability;
-    const user = url.username === "" ? "" : `${url.username}@`;
-    const companion = `companion=${encodeURIComponent(own.companion)}`;
-    this.says = `postgres://${user}${url.host}${url.pathname}?${companion}`;
-    const host = url.searchParams.get("host") ?? url.hostname;
-    this.isLocal = host === "" || /^(?:\/|localhost$|127(?:\.\d+){3}$|\[?::1\]?$)/.test(host);
-    this.#connectionString = url.href;
-  }
-
   /** For the client of the database alone: it may hold a password. */
-  connectionString(): string {
-    return this.#connectionString;
-  }
+  connectionString(): string;
 }
 
 export function filesIn(home: string): FilesLocation {
@@ -114,11 +98,19 @@ export function parsePostgresUrl(text: string, place: string): PostgresLocation 
   if (durability !== "power-cut" && durability !== "process") {
     throw wrong(`${place}: durability must be power-cut or process`);
   }
-  return new PostgresLocation(url, {
+  const user = url.username === "" ? "" : `${url.username}@`;
+  const says = `postgres://${user}${url.host}${url.pathname}?companion=${encodeURIComponent(companion)}`;
+  const host = url.searchParams.get("host") ?? url.hostname;
+  const isLocal = host === "" || /^(?:\/|localhost$|127(?:\.\d+){3}$|\[?::1\]?$)/.test(host);
+  return {
+    kind: "postgres",
     companion,
-    durability,
     connections: countOf(connections, place),
-  });
+    durability,
+    says,
+    isLocal,
+    connectionString: () => url.href,
+  };
 }
 
 /** Those that are not ours. */

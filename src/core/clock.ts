@@ -44,3 +44,18 @@ export function isoTime(at: number): string {
 
 /** Many records are of one millisecond. */
 let last = { at: Number.NaN, text: "" };
+
+/** Finds something out once at a time, and again only `ms` after that. @returns what asks for it. */
+export function keptFor<T>(ms: number, clock: Clock, find: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | undefined;
+  let until = Number.POSITIVE_INFINITY;
+  return () => {
+    if (clock.monotonic() >= until) found = undefined;
+    if (found !== undefined) return found;
+    until = Number.POSITIVE_INFINITY;
+    found = find().finally(() => {
+      until = clock.monotonic() + ms;
+    });
+    return found;
+  };
+}

@@ -11,7 +11,7 @@ import { json, type Router } from "./router.ts";
 import * as schemas from "./schemas.ts";
 import { answerJson, messageJson } from "./wire.ts";
 
-const { chatParams, schemaOf, turnParams } = schemas;
+const { schemaOf } = schemas;
 /** An open turn fails after this many milliseconds without a request: its client is gone. */
 const quietMs = 600_000;
 const waits = new WeakMap<OpenTurn, () => void>();
@@ -44,21 +44,16 @@ const resolutionJson = ({ period, isNew, reason }: Resolution) => {
 function addBegin(router: Router): void {
   const { turns, newId, throughline } = router.ports;
   const { chats } = throughline;
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/turns",
-      id: "beginTurn",
-      params: chatParams,
-      body: schemas.openTurnBody,
-      summary: "Begin a turn whose model you call yourself",
-      description:
-        "Stores the message. The same `id` is the same turn: `open` with its steps, also after you or the server died, " +
-        "`answered` with all it stored, or `running` if the server's model answers. Without `content` a stored message is " +
-        "taken up. Send all requests of a turn to one server; after 10 minutes without one the turn fails.",
-      answers: { 200: { says: "What became of the message.", schema: schemaOf("openedTurn") } },
-    },
-    async ({ params, body }) => {
+  router.post("/api/chats/{id}/turns", {
+    id: "beginTurn",
+    body: schemas.openTurnBody,
+    summary: "Begin a turn whose model you call yourself",
+    description:
+      "Stores the message. The same `id` is the same turn: `open` with its steps, also after you or the server died, " +
+      "`answered` with all it stored, or `running` if the server's model answers. Without `content` a stored message is " +
+      "taken up. Send all requests of a turn to one server; after 10 minutes without one the turn fails.",
+    answers: { 200: { says: "What became of the message.", schema: schemaOf("openedTurn") } },
+    answer: async ({ params, body }) => {
       const { content, provider, model, name, id = newId() } = body;
       const isStored = content === undefined;
       const input = isStored ? await storedWords(chats, params.id, body.id) : { id, content, name };
@@ -79,24 +74,19 @@ function addBegin(router: Router): void {
         stopped: signal.aborted,
       });
     },
-  );
-  router.add(
-    {
-      method: "get",
-      path: "/api/chats/{id}/turns",
-      id: "listTurns",
-      params: chatParams,
-      query: () => z.strictObject({ open: z.literal("true", "must be true") }),
-      summary: "List the turns of a chat without an answer, oldest first; begin one to take it up",
-      answers: { 200: { says: "Their ids and states.", schema: schemaOf("openTurns") } },
-    },
-    async ({ params: { id } }) => {
+  });
+  router.get("/api/chats/{id}/turns", {
+    id: "listTurns",
+    query: () => z.strictObject({ open: z.literal("true", "must be true") }),
+    summary: "List the turns of a chat without an answer, oldest first; begin one to take it up",
+    answers: { 200: { says: "Their ids and states.", schema: schemaOf("openTurns") } },
+    answer: async ({ params: { id } }) => {
       const { open_turn, pending = [] } = (await chats.existing(id)).head;
       const state = (await turns.isRunning(id)) ? "running" : "unanswered";
       const ids = open_turn === undefined ? pending : [open_turn.id, ...pending];
       return json({ turns: ids.map((turn_id) => ({ turn_id, state })) });
     },
-  );
+  });
 }
 
 function addSteps(router: Router): void {
@@ -107,37 +97,27 @@ function addSteps(router: Router): void {
     heard(turn, router.ports.throughline.ports.timers);
     return turn;
   };
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/turns/{turn}/steps",
-      id: "keepSteps",
-      params: turnParams,
-      body: schemas.turnSteps,
-      summary: "Store what the model said and what tools returned so far in an open turn",
-      description:
-        "Store a tool's call before you run it. A repeated id is stored once. 409: begin the turn again.",
-      answers: { 200: { says: "Their ids.", schema: schemaOf("keptSteps") } },
-    },
-    async ({ params, body }) => {
+  router.post("/api/chats/{id}/turns/{turn}/steps", {
+    id: "keepSteps",
+    body: schemas.turnSteps,
+    summary: "Store what the model said and what tools returned so far in an open turn",
+    description:
+      "Store a tool's call before you run it. A repeated id is stored once. 409: begin the turn again.",
+    answers: { 200: { says: "Their ids.", schema: schemaOf("keptSteps") } },
+    answer: async ({ params, body }) => {
       const turn = await turnOf(params);
       const stored = await turn.keep(body.messages as readonly MessageInput[]);
       return json({ ids: stored.map(({ id }) => id), stopped: turn.signal.aborted });
     },
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/turns/{turn}/end",
-      id: "endTurn",
-      params: turnParams,
-      body: schemas.turnEndBody,
-      summary: "End an open turn: its answer, usage and provider's session, in one write",
-      description:
-        "`failed` without a message leaves the message unanswered. 409: begin the turn again, it may have ended.",
-      answers: { 200: { says: "What is stored.", schema: schemaOf("answer") } },
-    },
-    async ({ params, body }) => {
+  });
+  router.post("/api/chats/{id}/turns/{turn}/end", {
+    id: "endTurn",
+    body: schemas.turnEndBody,
+    summary: "End an open turn: its answer, usage and provider's session, in one write",
+    description:
+      "`failed` without a message leaves the message unanswered. 409: begin the turn again, it may have ended.",
+    answers: { 200: { says: "What is stored.", schema: schemaOf("answer") } },
+    answer: async ({ params, body }) => {
       const turn = await turnOf(params);
       const { messages = [], usage = {}, outcome = "answered" } = body;
       const answer = await turn.close({
@@ -153,45 +133,35 @@ function addSteps(router: Router): void {
       });
       return json(answerJson(answer));
     },
-  );
+  });
 }
 
 function addSession(router: Router): void {
   const { chats, sessions } = router.ports.throughline;
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/session/resolve",
-      id: "resolveSession",
-      params: chatParams,
-      body: schemas.answerBody,
-      summary: "Get the session to go on in, on this model, and what its provider can resume",
-      answers: { 200: { says: "The session.", schema: schemaOf("resolved") } },
-    },
-    async ({ params, body }) => {
+  router.post("/api/chats/{id}/session/resolve", {
+    id: "resolveSession",
+    body: schemas.answerBody,
+    summary: "Get the session to go on in, on this model, and what its provider can resume",
+    answers: { 200: { says: "The session.", schema: schemaOf("resolved") } },
+    answer: async ({ params, body }) => {
       const resolution = await sessions.resolve(params.id, body);
       const { period, ended } = resolution;
       const { session } = (await chats.existing(params.id)).head;
       const { generation } = bucketOf(session as Period, period.provider);
       return json({ ...resolutionJson(resolution), ended, bucket_generation: generation });
     },
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/session/usage",
-      id: "updateSession",
-      params: chatParams,
-      body: schemas.usageBody,
-      summary: "Count an answer that no turn made, in the session that was resolved for it",
-      answers: { 200: { says: "The totals now.", schema: schemaOf("usageCounted") } },
-    },
-    async ({ params, body }) => {
+  });
+  router.post("/api/chats/{id}/session/usage", {
+    id: "updateSession",
+    body: schemas.usageBody,
+    summary: "Count an answer that no turn made, in the session that was resolved for it",
+    answers: { 200: { says: "The totals now.", schema: schemaOf("usageCounted") } },
+    answer: async ({ params, body }) => {
       const { id, tokens = 0, cost_usd = 0, ...of } = body;
       const fixed = { turn: "", outcome: "answered", messages: 1 } as const;
       const delta = { ...of, ...fixed, tokens, cost_usd };
       const counted = await sessions.update(params.id, id === undefined ? delta : { ...delta, id });
       return json({ ...(await sessions.active(params.id)), counted });
     },
-  );
+  });
 }

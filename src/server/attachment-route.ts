@@ -1,27 +1,21 @@
 import { attachmentsOf, kindOf, pictureTypes } from "../core/chat/attachments.ts";
 import { notFound } from "../core/chat/chat-log.ts";
 import { isHead, type Router } from "./router.ts";
-import { attachmentParams } from "./schemas.ts";
 
 /** The files of messages, as long as their messages are shown. */
 export function addAttachmentRoute(router: Router): void {
   const { chats } = router.ports.throughline;
-  router.add(
-    {
-      method: "get",
-      path: "/api/chats/{id}/messages/{message_id}/attachments/{sha256}",
-      id: "getAttachment",
-      params: attachmentParams,
-      summary: "Get a file that was sent with a message",
-      description:
-        "PNG, JPEG, GIF and WebP pictures may be shown in a page. Every other file is a download. 404 once the " +
-        "message was hidden, taken back, erased or cleared, or its chat forgotten.",
-      answers: {
-        200: { says: "The bytes.", types: ["application/octet-stream", ...pictureTypes] },
-        304: { says: "The bytes are those that `If-None-Match` names." },
-      },
+  router.get("/api/chats/{id}/messages/{message_id}/attachments/{sha256}", {
+    id: "getAttachment",
+    summary: "Get a file that was sent with a message",
+    description:
+      "PNG, JPEG, GIF and WebP pictures may be shown in a page. Every other file is a download. 404 once the " +
+      "message was hidden, taken back, erased or cleared, or its chat forgotten.",
+    answers: {
+      200: { says: "The bytes.", types: ["application/octet-stream", ...pictureTypes] },
+      304: { says: "The bytes are those that `If-None-Match` names." },
     },
-    async ({ params }, context) => {
+    answer: async ({ params }, context) => {
       const { id: chatId, message_id: messageId, sha256 } = params;
       const { head } = await chats.existing(chatId);
       const message = await chats.message(chatId, messageId);
@@ -48,7 +42,7 @@ export function addAttachmentRoute(router: Router): void {
         },
       });
     },
-  );
+  });
 }
 
 /** A name as a parameter of a header, for browsers of any age (RFC 6266). */

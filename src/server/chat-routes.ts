@@ -8,7 +8,6 @@ import type { Throughline } from "../core/throughline.ts";
 import type { Turns } from "../core/turns/turns.ts";
 import { json, type Router } from "./router.ts";
 import {
-  chatParams,
   compactBody,
   flag,
   forkBody,
@@ -33,29 +32,25 @@ export function addChatRoutes(router: Router): void {
 
 function addReading(router: Router): void {
   const { throughline, turns } = router.ports;
-  router.add(
-    {
-      method: "get",
-      path: "/api/chats",
-      id: "listChats",
-      summary: "List the chats, the one a person used last first",
-      description:
-        "With `query`, the chats with a message that contains every word, each with the newest such message " +
-        "(`match`) and their number (`match_count`, up to 100), and the chats whose title or id contains " +
-        "every word. Such a list has one page. Only the newest 1,000 hits, and titles and ids of the first " +
-        "10,000 chats, are searched.",
-      query: () =>
-        z.strictObject({
-          limit: limit(),
-          query: query().optional(),
-          prefix: prefix(),
-          cursor: z.string().min(1, "must not be empty").optional(),
-          unanswered: flag().meta({ description: "Only chats in which a message has no answer." }),
-          damaged: flag().meta({ description: "Only chats found damaged; one page." }),
-        }),
-      answers: { 200: { says: "A page of chats.", schema: schemaOf("chatList") } },
-    },
-    async ({ query }) => {
+  router.get("/api/chats", {
+    id: "listChats",
+    summary: "List the chats, the one a person used last first",
+    description:
+      "With `query`, the chats with a message that contains every word, each with the newest such message " +
+      "(`match`) and their number (`match_count`, up to 100), and the chats whose title or id contains " +
+      "every word. Such a list has one page. Only the newest 1,000 hits, and titles and ids of the first " +
+      "10,000 chats, are searched.",
+    query: () =>
+      z.strictObject({
+        limit: limit(),
+        query: query().optional(),
+        prefix: prefix(),
+        cursor: z.string().min(1, "must not be empty").optional(),
+        unanswered: flag().meta({ description: "Only chats in which a message has no answer." }),
+        damaged: flag().meta({ description: "Only chats found damaged; one page." }),
+      }),
+    answers: { 200: { says: "A page of chats.", schema: schemaOf("chatList") } },
+    answer: async ({ query }) => {
       const { unanswered, damaged, query: words, prefix, cursor, limit = 50 } = query;
       const only = { unanswered: unanswered === "true", damaged: damaged === "true" };
       if (words === undefined) {
@@ -67,66 +62,51 @@ function addReading(router: Router): void {
       const shown = (match: StoredMessage | undefined) => match && messageJson(match);
       return json({ chats: rows.map((row) => ({ ...row, match: shown(row.match) })), more });
     },
-  );
-  router.add(
-    {
-      method: "get",
-      path: "/api/chats/{id}",
-      id: "getChat",
-      params: chatParams,
-      query: () => z.strictObject({ if_exists: ifExists() }),
-      summary: "Get one chat: its session and what waits in it",
-      answers: {
-        200: {
-          says: "The session as it is stored. Whether it is stale is not checked.",
-          schema: schemaOf("chat"),
-        },
-        204: noSuchChat,
+  });
+  router.get("/api/chats/{id}", {
+    id: "getChat",
+    query: () => z.strictObject({ if_exists: ifExists() }),
+    summary: "Get one chat: its session and what waits in it",
+    answers: {
+      200: {
+        says: "The session as it is stored. Whether it is stale is not checked.",
+        schema: schemaOf("chat"),
       },
+      204: noSuchChat,
     },
-    async ({ params, query }) =>
+    answer: async ({ params, query }) =>
       ifThere(query.if_exists, async () => json(await chatView(throughline, turns, params.id))),
-  );
+  });
 }
 
 function addChanges(router: Router): void {
   const { throughline, turns, watchers } = router.ports;
   const { chats, sessions } = throughline;
-  router.add(
-    {
-      method: "delete",
-      path: "/api/chats/{id}",
-      id: "forgetChat",
-      params: chatParams,
-      summary: "Forget a chat everywhere",
-      description: "A running turn is stopped first. Can be repeated.",
-      answers: {
-        200: { says: "What was removed, and from where.", schema: schemaOf("forgetReceipt") },
-      },
+  router.delete("/api/chats/{id}", {
+    id: "forgetChat",
+    summary: "Forget a chat everywhere",
+    description: "A running turn is stopped first. Can be repeated.",
+    answers: {
+      200: { says: "What was removed, and from where.", schema: schemaOf("forgetReceipt") },
     },
-    async ({ params }) => {
+    answer: async ({ params }) => {
       await turns.end(params.id);
       const forgotten = await chats.forget(params.id);
       watchers.publish("session", { chat_id: params.id, change: "forgotten" });
       return json(forgotten);
     },
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/reset",
-      id: "resetSession",
-      params: chatParams,
-      body: resetBody,
-      summary: "Begin again with one provider, or begin a new session with all of them",
-      description:
-        "Without a body, the provider of the next turn forgets what was said, and the others keep their " +
-        "part. `provider` names another one: 404 if the chat has no session with it. `all` begins a new " +
-        "session with every provider. The messages stay readable, and the model of the next turn stays " +
-        "the same. Opens a session where there is none.",
-      answers: { 200: { says: "The session as it is now.", schema: schemaOf("session") } },
-    },
-    async ({ params, body }) => {
+  });
+  router.post("/api/chats/{id}/reset", {
+    id: "resetSession",
+    body: resetBody,
+    summary: "Begin again with one provider, or begin a new session with all of them",
+    description:
+      "Without a body, the provider of the next turn forgets what was said, and the others keep their " +
+      "part. `provider` names another one: 404 if the chat has no session with it. `all` begins a new " +
+      "session with every provider. The messages stay readable, and the model of the next turn stays " +
+      "the same. Opens a session where there is none.",
+    answers: { 200: { says: "The session as it is now.", schema: schemaOf("session") } },
+    answer: async ({ params, body }) => {
       const { provider, all = false } = body;
       if (all && provider !== undefined) throw invalid("name a provider or all of them, not both");
       const view = all
@@ -140,23 +120,18 @@ function addChanges(router: Router): void {
       watchers.publish("session", { chat_id: params.id, change });
       return json(view);
     },
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/clear",
-      id: "clearChat",
-      params: chatParams,
-      summary: "Start over: messages so far are no longer shown or sent to a model",
-      description: "They stay in the log until the chat is forgotten. Its metadata stays too.",
-      answers: chatNow,
-    },
-    async ({ params }) => {
+  });
+  router.post("/api/chats/{id}/clear", {
+    id: "clearChat",
+    summary: "Start over: messages so far are no longer shown or sent to a model",
+    description: "They stay in the log until the chat is forgotten. Its metadata stays too.",
+    answers: chatNow,
+    answer: async ({ params }) => {
       await chats.clear(params.id);
       watchers.publish("session", { chat_id: params.id, change: "cleared" });
       return json(await chatView(throughline, turns, params.id));
     },
-  );
+  });
 }
 
 const chatNow = { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } };
@@ -164,82 +139,62 @@ const chatNow = { 200: { says: "The chat as it is now.", schema: schemaOf("chat"
 function addEdits(router: Router): void {
   const { throughline, turns, watchers } = router.ports;
   const { chats } = throughline;
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/rename",
-      id: "renameChat",
-      params: chatParams,
-      body: renameBody,
-      summary: "Give a chat a title",
-      answers: chatNow,
-    },
-    async ({ params, body }) => {
+  router.post("/api/chats/{id}/rename", {
+    id: "renameChat",
+    body: renameBody,
+    summary: "Give a chat a title",
+    answers: chatNow,
+    answer: async ({ params, body }) => {
       await chats.rename(params.id, body.title);
       watchers.publish("session", { chat_id: params.id, change: "renamed" });
       return json(await chatView(throughline, turns, params.id));
     },
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/metadata",
-      id: "setChatMetadata",
-      params: chatParams,
-      body: metadataBody,
-      summary: "Replace the metadata of a chat",
-      answers: chatNow,
-    },
-    async ({ params, body }) => {
+  });
+  router.post("/api/chats/{id}/metadata", {
+    id: "setChatMetadata",
+    body: metadataBody,
+    summary: "Replace the metadata of a chat",
+    answers: chatNow,
+    answer: async ({ params, body }) => {
       // Whether it is an object is checked where it is stored.
       await chats.setMetadata(params.id, body.metadata as JsonObject);
       watchers.publish("session", { chat_id: params.id, change: "metadata" });
       return json(await chatView(throughline, turns, params.id));
     },
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/compact",
-      id: "compactChat",
-      params: chatParams,
-      body: compactBody,
-      summary: "Give models a summary of the beginning of a chat, or record that you made one",
-      answers: chatNow,
-    },
-    async ({ params: { id }, body }) => {
+  });
+  router.post("/api/chats/{id}/compact", {
+    id: "compactChat",
+    body: compactBody,
+    summary: "Give models a summary of the beginning of a chat, or record that you made one",
+    answers: chatNow,
+    answer: async ({ params: { id }, body }) => {
       const { last_consolidated: count, up_to_seq = 0, summary } = body;
       if (summary !== undefined) await chats.compact(id, up_to_seq, summary);
       if (count !== undefined) await chats.setConsolidated(id, count);
       return json(await chatView(throughline, turns, id));
     },
-  );
+  });
 }
 
 function addFork(router: Router): void {
   const { throughline, watchers } = router.ports;
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/fork",
-      id: "forkChat",
-      params: chatParams,
-      body: forkBody,
-      summary: "Copy a chat, up to and including one message, into a new chat",
-      description:
-        "Cleared and taken-back messages are not copied, and neither are provider sessions; of several " +
-        "replies to a message the shown one is copied, or `message_id` itself. Both chats name each other: see " +
-        "`forked_from` and `branches`. A repeated request is 409: the new chat exists.",
-      answers: { 201: { says: "The new chat.", schema: schemaOf("chatRow") } },
-    },
-    async ({ params, body }) => {
+  router.post("/api/chats/{id}/fork", {
+    id: "forkChat",
+    body: forkBody,
+    summary: "Copy a chat, up to and including one message, into a new chat",
+    description:
+      "Cleared and taken-back messages are not copied, and neither are provider sessions; of several " +
+      "replies to a message the shown one is copied, or `message_id` itself. Both chats name each other: see " +
+      "`forked_from` and `branches`. A repeated request is 409: the new chat exists.",
+    answers: { 201: { says: "The new chat.", schema: schemaOf("chatRow") } },
+    answer: async ({ params, body }) => {
       const row = await throughline.chats.fork(params.id, body.message_id, body.chat_id);
       watchers.publish("session", { chat_id: body.chat_id, change: "forked" });
       const response = json(row, 201);
       response.headers.set("location", `/api/chats/${encodeURIComponent(body.chat_id)}`);
       return response;
     },
-  );
+  });
 }
 
 async function chatView({ chats, sessions }: Throughline, turns: Turns, id: string) {

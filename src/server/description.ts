@@ -2,13 +2,13 @@
 import { z } from "zod";
 import { problem } from "./answer-schemas.ts";
 import { TurnEvents } from "./event-schemas.ts";
-import { type AnyOperation, nothing, type Schemas } from "./operation.ts";
+import { nothing, type Operation, paramsOf, type Schemas } from "./operation.ts";
 
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** Describes operations, and the events of `GET /api/events` by name, in OpenAPI 3.1. */
 export async function describe(
-  operations: readonly AnyOperation[],
+  operations: readonly Operation[],
   events: Schemas,
   version: string,
 ): Promise<object> {
@@ -77,10 +77,10 @@ function formOf(schema: z.ZodType): z.ZodType {
 }
 
 async function described(
-  operation: AnyOperation,
+  operation: Operation,
   schemas: Record<string, JsonSchema>,
 ): Promise<object> {
-  const { method, id, summary, description, params, query, headers, body, bytes } = operation;
+  const { method, id, summary, description, query, headers, body, bytes } = operation;
   const responses: Record<string, object> = {};
   for (const [status, { says, schema, types = [] }] of Object.entries(operation.answers)) {
     const content: Record<string, JsonSchema> = {};
@@ -95,7 +95,7 @@ async function described(
     content: { "application/problem+json": { schema: inJson(problem, schemas) } },
   };
   const parameters = [
-    ...parametersOf("path", params?.(), schemas),
+    ...parametersOf("path", paramsOf(operation), schemas),
     ...parametersOf("query", query?.(), schemas),
     ...parametersOf("header", headers?.(), schemas),
   ];

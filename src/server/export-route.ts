@@ -5,7 +5,6 @@ import { renderChat } from "../core/chat/render-chat.ts";
 import { foreignFile } from "./guard.ts";
 import { reportError } from "./problem.ts";
 import { disconnect, type Env, isHead, type Router } from "./router.ts";
-import { chatParams } from "./schemas.ts";
 
 const format = () =>
   z.enum(chatFormatNames, `must be one of ${chatFormatNames.join(", ")}`).optional();
@@ -14,27 +13,22 @@ const format = () =>
 export function addExportRoute(router: Router): void {
   const { throughline } = router.ports;
   const { chats, rules } = throughline;
-  router.add(
-    {
-      method: "get",
-      path: "/api/chats/{id}/export",
-      id: "exportChat",
-      params: chatParams,
-      query: () => z.strictObject({ format: format() }),
-      summary: "Download the whole chat as a file: JSON lines, Markdown or one page of HTML",
-      description: "A download that broke off has no proper end.",
-      answers: {
-        200: { says: "The file.", types: Object.values(chatFormats).map(({ type }) => type) },
-      },
+  router.get("/api/chats/{id}/export", {
+    id: "exportChat",
+    query: () => z.strictObject({ format: format() }),
+    summary: "Download the whole chat as a file: JSON lines, Markdown or one page of HTML",
+    description: "A download that broke off has no proper end.",
+    answers: {
+      200: { says: "The file.", types: Object.values(chatFormats).map(({ type }) => type) },
     },
-    async ({ params, query }, context) => {
+    answer: async ({ params, query }, context) => {
       const { format = "jsonl" } = query;
       const { type, ending } = chatFormats[format];
       const name = params.id.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 60);
       const parts = await renderChat(chats, params.id, format, rules.timeZone);
       return streamed(router, context, parts, foreignFile(`${name}.${ending}`, type));
     },
-  );
+  });
 }
 
 /** Answers with a text of any length. What cannot be read at all is a problem, not a file. */

@@ -57,28 +57,19 @@ export class KnownKeys {
     if (key === undefined) return work();
     const id = messageIdFor(key);
     const digest = createHash("sha256").update(JSON.stringify(request)).digest("base64");
-    this.#forgetOld();
     const known = this.#known.peek(id);
-    if (known === undefined) {
-      const answer = work();
-      const made = { request: digest, answer, at: this.#clock.monotonic() };
+    const now = this.#clock.monotonic();
+    if (known === undefined || now - known.at >= keptMs) {
+      const made = { request: digest, answer: work(), at: now };
       this.#known.set(id, made);
-      answer.catch(() => {
+      made.answer.catch(() => {
         if (this.#known.peek(id) === made) this.#known.delete(id);
       });
-      return answer;
+      return made.answer;
     }
     if (known.request === digest) return known.answer;
     throw new ThroughlineError("this key was used for something else", {
       code: "THROUGHLINE_CONFLICT",
     });
-  }
-
-  #forgetOld(): void {
-    const before = this.#clock.monotonic() - keptMs;
-    for (const [id, { at }] of this.#known) {
-      if (at > before) return;
-      this.#known.delete(id);
-    }
   }
 }

@@ -100,7 +100,7 @@ function nodeServer({ fetch, takesSocket, limits, logger }: Answering): Server {
     },
   );
   const connections = new Connections(server, limits);
-  acceptUpgrades(server, fetch, logger);
+  acceptUpgrades(server, (incoming, outgoing) => void listener(incoming, outgoing));
   server.on("checkExpectation", (incoming, outgoing) => {
     connections.answer(incoming, outgoing, () => writeProblem(outgoing, unexpected()));
   });

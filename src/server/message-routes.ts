@@ -11,10 +11,8 @@ import { json, type Router } from "./router.ts";
 import {
   appendBody,
   before,
-  chatParams,
   ifExists,
   limit,
-  messageParams,
   prefix,
   query,
   schemaOf,
@@ -25,20 +23,15 @@ import { messageJson } from "./wire.ts";
 /** What was said: read, searched, taken back, erased. */
 export function addMessageRoutes(router: Router): void {
   const { chats } = router.ports.throughline;
-  router.add(
-    {
-      method: "get",
-      path: "/api/chats/{id}/messages",
-      id: "listMessages",
-      params: chatParams,
-      query: () => z.strictObject({ limit: limit(), before: before(), if_exists: ifExists() }),
-      summary: "Read a page of messages, oldest first; without `before`, the newest page",
-      description:
-        "A page ends early at 4 MiB, but has at least one message. Pass the `before` of an answer to get " +
-        "the next page; an answer without one is the last page.",
-      answers: { 200: { says: "A page.", schema: schemaOf("messagePage") }, 204: noSuchChat },
-    },
-    async ({ params, query }) => {
+  router.get("/api/chats/{id}/messages", {
+    id: "listMessages",
+    query: () => z.strictObject({ limit: limit(), before: before(), if_exists: ifExists() }),
+    summary: "Read a page of messages, oldest first; without `before`, the newest page",
+    description:
+      "A page ends early at 4 MiB, but has at least one message. Pass the `before` of an answer to get " +
+      "the next page; an answer without one is the last page.",
+    answers: { 200: { says: "A page.", schema: schemaOf("messagePage") }, 204: noSuchChat },
+    answer: async ({ params, query }) => {
       const { limit = 50, before, if_exists } = query;
       return ifThere(if_exists, async () => {
         const { messages, ...rest } = await chats.messages(params.id, { limit, before });
@@ -47,53 +40,44 @@ export function addMessageRoutes(router: Router): void {
         return json({ messages: page.map(messageJson), ...rest });
       });
     },
-  );
-  router.add(
-    {
-      method: "get",
-      path: "/api/search",
-      id: "searchMessages",
-      query: () =>
-        z.strictObject({
-          query: query(),
-          prefix: prefix(),
-          limit: limit(),
-          chat_id: z.string().optional(),
-        }),
-      summary: "Find the messages that contain every word, by chat, newest chat first",
-      description:
-        "Cleared and taken-back messages are left out. Only the newest 1,000 hits are searched.",
-      answers: { 200: { says: "The messages, each with its chat.", schema: schemaOf("hits") } },
-    },
-    async ({ query }) => {
+  });
+  router.get("/api/search", {
+    id: "searchMessages",
+    query: () =>
+      z.strictObject({
+        query: query(),
+        prefix: prefix(),
+        limit: limit(),
+        chat_id: z.string().optional(),
+      }),
+    summary: "Find the messages that contain every word, by chat, newest chat first",
+    description:
+      "Cleared and taken-back messages are left out. Only the newest 1,000 hits are searched.",
+    answers: { 200: { says: "The messages, each with its chat.", schema: schemaOf("hits") } },
+    answer: async ({ query }) => {
       const { limit = 50, chat_id: chatId } = query;
       const prefix = query.prefix === "true";
       const { rows, more } = fitting(await chats.search(query.query, { limit, prefix, chatId }));
       const hits = rows.map((hit) => ({ ...hit, message: messageJson(hit.message) }));
       return json({ hits, more });
     },
-  );
-  router.add(
-    {
-      method: "get",
-      path: "/api/chats/{id}/matches",
-      id: "listMatches",
-      params: chatParams,
-      query: () => z.strictObject({ query: query(), prefix: prefix() }),
-      summary: "Find the messages of one chat that contain every word, newest first",
-      description:
-        "At most 1,000. Cleared and taken-back messages are left out. An erased one leaves a mark, `redacted`.",
-      answers: {
-        200: { says: "The messages, without their text.", schema: schemaOf("matches") },
-      },
+  });
+  router.get("/api/chats/{id}/matches", {
+    id: "listMatches",
+    query: () => z.strictObject({ query: query(), prefix: prefix() }),
+    summary: "Find the messages of one chat that contain every word, newest first",
+    description:
+      "At most 1,000. Cleared and taken-back messages are left out. An erased one leaves a mark, `redacted`.",
+    answers: {
+      200: { says: "The messages, without their text.", schema: schemaOf("matches") },
     },
-    async ({ params, query }) => {
+    answer: async ({ params, query }) => {
       const options = { chatId: params.id, limit: 1_000, prefix: query.prefix === "true" };
       const { rows, more } = fitting(await chats.search(query.query, options));
       const matches = rows.map(({ message: { id, seq, timestamp } }) => ({ id, seq, timestamp }));
       return json({ matches, more });
     },
-  );
+  });
   addAppend(router);
   addRemoval(router);
 }
@@ -101,25 +85,20 @@ export function addMessageRoutes(router: Router): void {
 function addAppend(router: Router): void {
   const { throughline, watchers } = router.ports;
   const { chats } = throughline;
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/append",
-      id: "appendMessages",
-      params: chatParams,
-      body: appendBody,
-      summary: "Store messages at the end of a chat, and ask no model",
-      description:
-        "All or none, in their order. Creates the chat on first use. A message that the chat holds under the " +
-        "same id, with the same role and content, is not stored again, also once it was hidden or taken " +
-        "back; with another role or content it is 409. Give each message an id if you repeat requests. " +
-        "A turn that runs continues, and its reply comes after these messages. Fields of your own are kept. " +
-        "What is new and was said within 60 s of now is heard as in a turn: working memory, the moment's " +
-        "buffer and `session.json` get it, and the feelings, unless it is `synthetic`. A crash between " +
-        "storing and hearing leaves it unheard.",
-      answers: { 200: { says: "Their ids, in the same order.", schema: schemaOf("messageIds") } },
-    },
-    async ({ params, body }) => {
+  router.post("/api/chats/{id}/append", {
+    id: "appendMessages",
+    body: appendBody,
+    summary: "Store messages at the end of a chat, and ask no model",
+    description:
+      "All or none, in their order. Creates the chat on first use. A message that the chat holds under the " +
+      "same id, with the same role and content, is not stored again, also once it was hidden or taken " +
+      "back; with another role or content it is 409. Give each message an id if you repeat requests. " +
+      "A turn that runs continues, and its reply comes after these messages. Fields of your own are kept. " +
+      "What is new and was said within 60 s of now is heard as in a turn: working memory, the moment's " +
+      "buffer and `session.json` get it, and the feelings, unless it is `synthetic`. A crash between " +
+      "storing and hearing leaves it unheard.",
+    answers: { 200: { says: "Their ids, in the same order.", schema: schemaOf("messageIds") } },
+    answer: async ({ params, body }) => {
       const { messages, ...options } = body;
       const stored = await chats.append(params.id, messages as readonly MessageInput[], options);
       const { logs } = chats;
@@ -129,30 +108,25 @@ function addAppend(router: Router): void {
       }
       return json({ ids: stored.map(({ id }) => id) });
     },
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/take-back",
-      id: "takeBackMessages",
-      params: chatParams,
-      body: takeBackBody,
-      summary: "Take messages back: for an edited question, or a reply that is made again",
-      description:
-        "All or none. No model, page, search, export or later fork has them any more, and nothing is shown " +
-        "where they stood. Their bytes stay until they are erased or the chat is forgotten. To remove what " +
-        "a person wants gone, also in forks and packages, use `DELETE` instead. 404: one of these is no " +
-        "message of the chat, or was cleared; nothing is changed then. Can be repeated.",
-      answers: { 200: { says: "The same ids.", schema: schemaOf("messageIds") } },
-    },
-    async ({ params, body }) => {
+  });
+  router.post("/api/chats/{id}/take-back", {
+    id: "takeBackMessages",
+    body: takeBackBody,
+    summary: "Take messages back: for an edited question, or a reply that is made again",
+    description:
+      "All or none. No model, page, search, export or later fork has them any more, and nothing is shown " +
+      "where they stood. Their bytes stay until they are erased or the chat is forgotten. To remove what " +
+      "a person wants gone, also in forks and packages, use `DELETE` instead. 404: one of these is no " +
+      "message of the chat, or was cleared; nothing is changed then. Can be repeated.",
+    answers: { 200: { says: "The same ids.", schema: schemaOf("messageIds") } },
+    answer: async ({ params, body }) => {
       await chats.takeBack(params.id, body.ids);
       for (const message_id of body.ids) {
         watchers.publish("message", { change: "taken_back", chat_id: params.id, message_id });
       }
       return json({ ids: body.ids });
     },
-  );
+  });
 }
 
 /** What asked for an erasure when there was another way: `false` would have kept the bytes, and is refused. */
@@ -161,22 +135,17 @@ const erase = () => z.literal("true", "must be true").optional();
 function addRemoval(router: Router): void {
   const { throughline, watchers } = router.ports;
   const { chats } = throughline;
-  router.add(
-    {
-      method: "delete",
-      path: "/api/chats/{id}/messages/{message_id}",
-      id: "removeMessage",
-      params: messageParams,
-      query: () => z.strictObject({ erase: erase() }),
-      summary: "Erase a message",
-      description:
-        "Removes its bytes; a mark stays where it stood (`redacted`). Reaches the forks of the chat and what it is " +
-        "a fork of, and deletes the packages of moments that hold the message; `unreachable` names what was " +
-        "not reached. Also removes the bytes of the chat that could not be read, and counts " +
-        "them as `damaged_bytes`. `erase` is ignored. Can be repeated.",
-      answers: { 200: { says: "What was done.", schema: schemaOf("removed") } },
-    },
-    async ({ params }) => {
+  router.delete("/api/chats/{id}/messages/{message_id}", {
+    id: "removeMessage",
+    query: () => z.strictObject({ erase: erase() }),
+    summary: "Erase a message",
+    description:
+      "Removes its bytes; a mark stays where it stood (`redacted`). Reaches the forks of the chat and what it is " +
+      "a fork of, and deletes the packages of moments that hold the message; `unreachable` names what was " +
+      "not reached. Also removes the bytes of the chat that could not be read, and counts " +
+      "them as `damaged_bytes`. `erase` is ignored. Can be repeated.",
+    answers: { 200: { says: "What was done.", schema: schemaOf("removed") } },
+    answer: async ({ params }) => {
       const { id: chat_id, message_id } = params;
       const { erased, ...receipt } = await chats.erase(chat_id, message_id);
       const { logs } = chats;
@@ -193,5 +162,5 @@ function addRemoval(router: Router): void {
       }
       return json({ ...receipt, erased: true });
     },
-  );
+  });
 }

@@ -1,8 +1,10 @@
+import { keptFor } from "../core/clock.ts";
 import { realDisk } from "../core/storage/disk/disk.ts";
+import { homeBytes } from "../core/storage/files/home-bytes.ts";
 import { readLastBackup } from "../core/storage/files/last-backup.ts";
 import type { OwnHome, RepairReport } from "../core/storage/storage.ts";
+import { until } from "../core/timers.ts";
 import type { Turn } from "../core/turns/turn.ts";
-import { HomeSize } from "./home-size.ts";
 import type { Settings } from "./options.ts";
 
 /** What is looked at when somebody asks. */
@@ -24,21 +26,34 @@ const types: Readonly<Record<string, string>> = {
   sync_seconds: "summary",
 };
 
+/** A home is looked through at most this often, in milliseconds. */
+const sizeMs = 300_000;
+/** How long one who asks waits for that, in milliseconds. */
+const sizeWaitMs = 250;
+
 /** Counts what `GET /metrics` shows. Labels are names of ours, never of people. */
 export class Metrics {
   readonly #from: Sources;
   readonly #counts = new Map<string, Samples>();
-  readonly #size = new HomeSize();
+  readonly #ending = new AbortController();
+  readonly #look: () => Promise<Samples>;
+  /** Bytes of the home as they were found last, by part. */
+  #bytes: Samples = {};
 
   constructor(from: Sources) {
     this.#from = from;
+    const { path = "" } = from.throughline.storage.ownHome ?? {};
+    const { signal } = this.#ending;
+    this.#look = keptFor(sizeMs, from.clock, () =>
+      homeBytes(realDisk, path, signal).catch(() => this.#bytes),
+    );
     for (const bound of turnBuckets) this.#add("turn_seconds", bucket(bound), 0);
     for (const sum of ["_sum", "_count"]) this.#add("turn_seconds", sum, 0);
   }
 
   /** Ends what would hold the process. */
   end(): void {
-    this.#size.end();
+    this.#ending.abort();
   }
 
   request(method: string, route: string, status: number): void {
@@ -108,7 +123,9 @@ export class Metrics {
   }
 
   async #ofHome({ path, syncTimes }: OwnHome): Promise<Record<string, number | Samples>> {
-    const bytes = Object.entries(await this.#size.read(path, this.#from.clock));
+    const { signal } = this.#ending;
+    this.#bytes = (await until(this.#look(), { ms: sizeWaitMs, signal })) ?? this.#bytes;
+    const bytes = Object.entries(this.#bytes);
     const { sum = 0, count = 0 } = syncTimes?.() ?? {};
     const backup = await readLastBackup(realDisk, path);
     return {

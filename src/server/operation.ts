@@ -8,32 +8,39 @@ z.config({ jitless: true });
  * are made when they are first needed: a start waits for none of them.
  */
 export interface Operation<
-  Params extends z.ZodObject,
-  Query extends z.ZodObject,
-  Body extends z.ZodType,
+  Path extends string = string,
+  Query extends z.ZodObject = z.ZodObject,
+  Body extends z.ZodType = z.ZodType,
 > {
   readonly method: "get" | "post" | "put" | "delete";
   /** With parameters as `{id}`. */
-  readonly path: string;
+  readonly path: Path;
   /** Never changed: clients are generated from it. */
   readonly id: string;
   readonly summary: string;
   readonly description?: string | undefined;
-  readonly params?: () => Params;
-  readonly query?: () => Query;
+  /** What the parts of the path are, if not those of the server's own paths. */
+  readonly params?: (() => z.ZodObject) | undefined;
+  readonly query?: (() => Query) | undefined;
   /** JSON. What sends none sends `{}`. */
-  readonly body?: () => Body;
+  readonly body?: (() => Body) | undefined;
   /**
    * Takes a form too (`multipart/form-data`): the fields of the body as its text parts, and files as parts that
    * are called `file`. The value is what stands for fields that a form leaves out.
    */
-  readonly form?: Readonly<Record<string, string>>;
+  readonly form?: Readonly<Record<string, string>> | undefined;
   /** Takes bytes of one of these types instead: the work reads them from the request. */
-  readonly bytes?: readonly string[];
-  readonly headers?: () => z.ZodObject;
+  readonly bytes?: readonly string[] | undefined;
+  readonly headers?: (() => z.ZodObject) | undefined;
   /** By status; every other answer is a problem. */
   readonly answers: Readonly<Record<number, Answer>>;
 }
+
+/** The parameters of a path. */
+export type ParamsOf<Path extends string> = { readonly [Name in NameIn<Path>]: string };
+type NameIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NameIn<Rest>
+  : never;
 
 /** Neither `schema` nor `types`: no body. */
 export interface Answer {
@@ -53,21 +60,24 @@ export function answersFrom<All>(load: () => Promise<All>) {
   return (name: NameOf<All>) => async () => (await load())[name] as z.ZodType;
 }
 
-export type AnyOperation = Operation<z.ZodObject, z.ZodObject, z.ZodType>;
-
 /** What takes no parameters, no query, no body. */
 export const nothing = () => z.strictObject({});
 export type Nothing = ReturnType<typeof nothing>;
 
-/** The schemas of what an operation takes. */
-export function takenBy<
-  Params extends z.ZodObject,
-  Query extends z.ZodObject,
-  Body extends z.ZodType,
->({ params, query, body }: Operation<Params, Query, Body>) {
-  return {
-    params: params?.() ?? nothing(),
-    query: query?.() ?? nothing(),
-    body: body?.() ?? nothing(),
-  };
+const id = z.string().describe("Percent-encoded, as every part of a path.");
+const parts: Readonly<Record<string, z.ZodType>> = {
+  id: z.string().describe("1 to 1,024 bytes, percent-encoded; not `.` nor `..`."),
+  message_id: id,
+  turn: id.describe("The id of the turn's message."),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
+    .describe("Of the file's bytes, as the message names it."),
+};
+
+/** The schema of the parameters of an operation. */
+export function paramsOf({ path, params }: Operation): z.ZodObject {
+  if (params !== undefined) return params();
+  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name = ""]) => name);
+  return z.strictObject(Object.fromEntries(names.map((name) => [name, parts[name] ?? id])));
 }

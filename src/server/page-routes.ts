@@ -20,21 +20,19 @@ const views = [
 ] as const;
 const viewPattern = /^\/((chats(\/[^/]+)?|mood|waking|sessions|memory|moments)?)$/;
 
-/** The smaller forms of a file that the build may have made, the best first, and their endings. */
-const encodings = [
-  ["br", ".br"],
-  ["gzip", ".gz"],
-] as const;
+/** The forms of a file that the build may have made, the best first, by their endings. */
+const encodings = { ".br": "br", ".gz": "gzip", "": undefined } as const;
 
 interface PageFile {
   readonly type: string;
-  /** As it is, under `identity`, and in smaller forms under the names of their encodings. */
-  readonly forms: ReadonlyMap<string, Form>;
+  readonly forms: readonly Form[];
   /** Its name changes with its content. */
   readonly isHashed: boolean;
 }
 
 interface Form {
+  /** `undefined`: the file as it is. */
+  readonly encoding: string | undefined;
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Names these bytes, as `ETag` has it. */
   readonly tag: string;
@@ -71,7 +69,7 @@ export function addPage(router: Router): (request: Request) => Response | undefi
   const built = readFiles();
   const index = built.get("/index.html") ?? {
     type: types["html"] ?? "",
-    forms: new Map([["identity", formOf(new TextEncoder().encode(notBuilt))]]),
+    forms: [formOf(undefined, new TextEncoder().encode(notBuilt))],
     isHashed: false,
   };
   for (const path of views) router.serve("get", path, ({ req }) => responseOf(index, req.raw));
@@ -89,17 +87,19 @@ function isNavigation({ method, headers, url }: Request): boolean {
 }
 
 function responseOf(file: PageFile, { headers }: Request, status = 200): Response {
-  const { type, forms, isHashed } = file;
-  const encoding = encodingFor(headers.get("accept-encoding") ?? "", [...forms.keys()]);
-  const { bytes, tag } = forms.get(encoding) ?? formOf(new Uint8Array());
+  const accepted = headers.get("accept-encoding") ?? "";
+  const form = file.forms.find(
+    ({ encoding }) => encoding === undefined || takes(accepted, encoding),
+  );
+  const { encoding, bytes, tag } = form ?? formOf(undefined, new Uint8Array());
   const shared = {
-    "cache-control": isHashed ? "public, max-age=31536000, immutable" : "no-cache",
+    "cache-control": file.isHashed ? "public, max-age=31536000, immutable" : "no-cache",
     etag: tag,
     vary: "Accept-Encoding",
   };
-  if (status === 200 && isKnown(headers.get("if-none-match") ?? "", tag)) {
-    return new Response(null, { status: 304, headers: shared });
-  }
+  // A weak tag of a cache names the same bytes: RFC 9110, 13.1.2.
+  const isKnown = (headers.get("if-none-match") ?? "").includes(tag);
+  if (status === 200 && isKnown) return new Response(null, { status: 304, headers: shared });
   // Given the bytes themselves, a response would copy them for every reader.
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -108,34 +108,21 @@ function responseOf(file: PageFile, { headers }: Request, status = 200): Respons
     },
   });
   const response = new Response(body, { status, headers: shared });
-  response.headers.set("content-type", type);
+  response.headers.set("content-type", file.type);
   response.headers.set("content-length", String(bytes.length));
-  if (encoding !== "identity") response.headers.set("content-encoding", encoding);
+  if (encoding !== undefined) response.headers.set("content-encoding", encoding);
   return response;
 }
 
-/** Whether a client that holds these forms has this one: RFC 9110, 13.1.2. */
-function isKnown(held: string, tag: string): boolean {
-  return held.split(",").some((each) => each.trim().replace(/^W\//, "") === tag);
-}
-
-/**
- * The form in which a client takes a file: of those that it gives the most weight, the first. One that
- * refuses all of them gets the file as it is: RFC 9110, 12.5.3.
- *
- * @param there the encodings that there are, the best first.
- */
-function encodingFor(accepted: string, there: readonly string[]): string {
-  const weights = new Map<string, number>();
-  for (const part of accepted.toLowerCase().split(",")) {
-    const [name = "", ...parameters] = part.split(";").map((each) => each.trim());
-    const weight = parameters.find((each) => each.startsWith("q="))?.slice(2);
-    weights.set(name, weight === undefined ? 1 : Number(weight) || 0);
-  }
-  const weightOf = (name: string) => weights.get(name) ?? weights.get("*") ?? 0;
-  const best = there.filter((name) => name !== "identity" && weightOf(name) > 0);
-  const [first = "identity"] = best.sort((a, b) => weightOf(b) - weightOf(a));
-  return weightOf(first) < (weights.get("identity") ?? 0) ? "identity" : first;
+/** Whether a client names an encoding, with any weight but 0. */
+function takes(accepted: string, encoding: string): boolean {
+  return accepted.split(",").some((each) => {
+    const [name = "", weight] = each
+      .trim()
+      .toLowerCase()
+      .split(/\s*;\s*q=/);
+    return name === encoding && Number(weight) !== 0;
+  });
 }
 
 /** By path; empty when the page is not built. */
@@ -147,20 +134,18 @@ function readFiles(): ReadonlyMap<string, PageFile> {
     const path = `/${name.replaceAll("\\", "/")}`;
     const type = types[path.split(".").at(-1) ?? ""];
     if (type === undefined) continue;
-    const forms = new Map<string, Form>();
-    for (const [encoding, ending] of encodings) {
-      const smaller = new URL(`.${path}${ending}`, folder);
-      if (existsSync(smaller)) forms.set(encoding, formOf(new Uint8Array(readFileSync(smaller))));
-    }
-    forms.set("identity", formOf(new Uint8Array(readFileSync(new URL(`.${path}`, folder)))));
+    const forms = Object.entries(encodings).flatMap(([ending, encoding]) => {
+      const place = new URL(`.${path}${ending}`, folder);
+      return existsSync(place) ? [formOf(encoding, new Uint8Array(readFileSync(place)))] : [];
+    });
     built.set(path, { type, forms, isHashed: path.startsWith("/assets/") });
   }
   return built;
 }
 
-function formOf(bytes: Uint8Array<ArrayBuffer>): Form {
+function formOf(encoding: string | undefined, bytes: Uint8Array<ArrayBuffer>): Form {
   const digest = createHash("sha256").update(bytes).digest("base64url");
-  return { bytes, tag: `"${digest.slice(0, 22)}"` };
+  return { encoding, bytes, tag: `"${digest.slice(0, 22)}"` };
 }
 
 /** Beside dist/server, or, run from the sources, in the project's dist. */

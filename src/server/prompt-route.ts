@@ -1,26 +1,21 @@
 import type { ModelInput } from "../core/chat/message.ts";
 import type { PromptSection } from "../core/turns/next-prompt.ts";
 import { json, type Router } from "./router.ts";
-import { chatParams, promptQuery, schemaOf } from "./schemas.ts";
+import { promptQuery, schemaOf } from "./schemas.ts";
 
 /** What a model will get with the next message of a chat. */
 export function addPromptRoute(router: Router): void {
   const { turns } = router.ports;
-  router.add(
-    {
-      method: "get",
-      path: "/api/chats/{id}/prompt",
-      id: "getNextPrompt",
-      params: chatParams,
-      query: promptQuery,
-      summary: "Get what the model will get with the next message",
-      description:
-        "Nothing is stored or changed, and no model is asked. The chat may not exist yet. Tokens are " +
-        "estimates, as the budget of the history counts them. What happens until the message is sent " +
-        "changes the prompt, and so does what its words do to the mood.",
-      answers: { 200: { says: "The prompt, part by part.", schema: schemaOf("nextPrompt") } },
-    },
-    async ({ params, query }) => {
+  router.get("/api/chats/{id}/prompt", {
+    id: "getNextPrompt",
+    query: promptQuery,
+    summary: "Get what the model will get with the next message",
+    description:
+      "Nothing is stored or changed, and no model is asked. The chat may not exist yet. Tokens are " +
+      "estimates, as the budget of the history counts them. What happens until the message is sent " +
+      "changes the prompt, and so does what its words do to the mood.",
+    answers: { 200: { says: "The prompt, part by part.", schema: schemaOf("nextPrompt") } },
+    answer: async ({ params, query }) => {
       const prompt = await turns.nextPrompt(params.id, query);
       return json({
         chat_id: params.id,
@@ -36,7 +31,7 @@ export function addPromptRoute(router: Router): void {
         reason: prompt.reason,
       });
     },
-  );
+  });
 }
 
 function sectionJson(section: PromptSection): object {

@@ -8,15 +8,16 @@ import { type Json, wellFormedJson } from "../core/json.ts";
 import type { Watchers } from "./events.ts";
 import { isForm, parseInput, queryOf, readForm, readJson } from "./input.ts";
 import {
-  type AnyOperation,
   type Nothing,
+  nothing,
   type Operation,
+  type ParamsOf,
+  paramsOf,
   type Schemas,
-  takenBy,
 } from "./operation.ts";
 import type { Settings } from "./options.ts";
 import { type Problem, problem, problemResponse } from "./problem.ts";
-import type { AcceptedSocket, Upgrade } from "./upgrade.ts";
+import { type AcceptedSocket, isUpgrade, upgrade } from "./upgrade.ts";
 
 /** What the routes share. */
 export interface Ports extends Settings {
@@ -33,17 +34,27 @@ export interface Ports extends Settings {
 
 /** What the Node server hands on; nothing of it is there in a test without a port. */
 export interface Env {
-  Bindings: Partial<HttpBindings> & { readonly upgrade?: Upgrade };
+  Bindings: Partial<HttpBindings>;
   Variables: { route: string; turn: string | undefined };
 }
 
-interface Input<Params, Query, Body> {
-  /** Of a form; none of JSON. */
-  readonly files: readonly GivenFile[];
-  readonly params: Params;
-  readonly query: Query;
-  readonly body: Body;
-}
+/** What does an operation. */
+type Work<Path extends string, Query extends z.ZodObject, Body extends z.ZodType> = (
+  input: {
+    readonly params: ParamsOf<Path>;
+    readonly query: z.output<Query>;
+    readonly body: z.output<Body>;
+    /** Of a form; none of JSON. */
+    readonly files: readonly GivenFile[];
+  },
+  context: Context<Env>,
+) => Response | Promise<Response>;
+
+/** An operation with what does it, beside its method and path. */
+type Route<Path extends string, Query extends z.ZodObject, Body extends z.ZodType> = Omit<
+  Operation<Path, Query, Body>,
+  "method" | "path"
+> & { readonly answer: Work<Path, Query, Body> };
 
 interface ReadBody {
   /** `undefined`: the work reads the body. */
@@ -58,7 +69,7 @@ export class Router {
   readonly app: Hono<Env>;
   readonly ports: Ports;
   readonly #methods = new Map<string, string[]>();
-  readonly #operations: AnyOperation[] = [];
+  readonly #operations: Operation[] = [];
   readonly #events: (() => Promise<Schemas>)[] = [];
   readonly #sockets = new Set<string>();
   readonly #forms = new Map<string, (shown: Problem) => object>();
@@ -71,40 +82,55 @@ export class Router {
     this.app = new Hono<Env>({ getPath, router: new TrieRouter() });
   }
 
+  get<Path extends string, Query extends z.ZodObject = Nothing>(
+    path: Path,
+    { answer, ...route }: Route<Path, Query, Nothing>,
+  ): void {
+    this.add({ ...route, method: "get", path }, answer);
+  }
+
+  post<Path extends string, Query extends z.ZodObject = Nothing, Body extends z.ZodType = Nothing>(
+    path: Path,
+    { answer, ...route }: Route<Path, Query, Body>,
+  ): void {
+    this.add({ ...route, method: "post", path }, answer);
+  }
+
+  delete<Path extends string, Query extends z.ZodObject = Nothing>(
+    path: Path,
+    { answer, ...route }: Route<Path, Query, Nothing>,
+  ): void {
+    this.add({ ...route, method: "delete", path }, answer);
+  }
+
   /** Adds an operation. What a client sends is checked before `work` sees it. */
-  add<
-    Params extends z.ZodObject = Nothing,
-    Query extends z.ZodObject = Nothing,
-    Body extends z.ZodType = Nothing,
-  >(
-    operation: Operation<Params, Query, Body>,
-    work: (
-      input: Input<z.output<Params>, z.output<Query>, z.output<Body>>,
-      context: Context<Env>,
-    ) => Response | Promise<Response>,
+  add<Path extends string, Query extends z.ZodObject = Nothing, Body extends z.ZodType = Nothing>(
+    operation: Operation<Path, Query, Body>,
+    work: Work<Path, Query, Body>,
   ): void {
     const { method, path, bytes } = operation;
     this.#operations.push(operation);
-    let taken: ReturnType<typeof takenBy<Params, Query, Body>> | undefined;
+    let schemas: readonly [params: z.ZodObject, query: z.ZodObject, body: z.ZodType] | undefined;
     this.serve(method, path, async (context) => {
       const { req } = context;
-      taken ??= takenBy(operation);
-      const { params, query, body } = taken;
+      const { query = nothing, body = nothing } = operation;
+      schemas ??= [paramsOf(operation), query(), body()];
       const known = {
-        params: parseInput(params, operation.params ? req.param() : {}, "the path"),
-        query: parseInput(query, queryOf(new URL(req.url)), "the query"),
+        params: parseInput(schemas[0], req.param(), "the path"),
+        query: parseInput(schemas[1], queryOf(new URL(req.url)), "the query"),
       };
       const { fields, files } =
         (method === "post" || method === "put") && bytes === undefined
           ? await this.#readBody(context, operation.form)
           : nothingRead;
       const isRead = fields !== undefined;
-      const input = { ...known, files, body: isRead ? parseInput(body, fields, "the body") : {} };
-      return this.ports.begin(() => work(input as Parameters<typeof work>[0], context));
+      const sent = isRead ? parseInput(schemas[2], fields, "the body") : {};
+      const input = { ...known, files, body: sent } as Parameters<typeof work>[0];
+      return this.ports.begin(() => work(input, context));
     });
   }
 
-  async #readBody(context: Context<Env>, form: AnyOperation["form"]): Promise<ReadBody> {
+  async #readBody(context: Context<Env>, form: Operation["form"]): Promise<ReadBody> {
     const { raw } = context.req;
     const { bodyBytes } = this.ports.limits;
     const incoming = incomingOf(context);
@@ -116,16 +142,12 @@ export class Router {
   }
 
   /** Adds an operation whose requests become WebSockets: `accept` decides, and gets each. */
-  addSocket(
-    operation: Omit<Operation<Nothing, Nothing, Nothing>, "method">,
-    accept: () => AcceptedSocket,
-  ): void {
+  addSocket(operation: Omit<Operation, "method">, accept: () => AcceptedSocket): void {
     this.#sockets.add(operation.path);
     this.add({ ...operation, method: "get" }, (_, { env }) => {
       const accepted = accept();
-      if (env.upgrade === undefined) throw invalid("this is a WebSocket: ask for an upgrade");
-      env.upgrade.accepted = accepted;
-      return new Response(null);
+      if (isUpgrade(env)) return upgrade(env as HttpBindings, accepted);
+      throw invalid("this is a WebSocket: ask for an upgrade");
     });
   }
 
@@ -166,14 +188,14 @@ export class Router {
 
   /** Adds a route that is no part of the API, such as the page. */
   serve(
-    method: AnyOperation["method"],
+    method: Operation["method"],
     path: string,
     work: (context: Context<Env>) => Response | Promise<Response>,
   ): void {
     this.#methods.set(path, [...(this.#methods.get(path) ?? []), method]);
     this.app.on(method.toUpperCase(), pattern(path), (context) => {
       context.set("route", path);
-      if (context.env.upgrade !== undefined && !this.#sockets.has(path)) {
+      if (isUpgrade(context.env) && !this.#sockets.has(path)) {
         throw invalid("there is no WebSocket at this path");
       }
       return work(context);

@@ -52,20 +52,6 @@ const named = () => name().optional().describe("The session's when absent.");
 const body = <Fields extends z.ZodRawShape>(id: string, fields: Fields) =>
   z.strictObject(fields).meta({ id });
 
-const id = () => z.string().describe("Percent-encoded, as every part of a path.");
-export const chatParams = () =>
-  z.object({ id: z.string().describe("1 to 1,024 bytes, percent-encoded; not `.` nor `..`.") });
-export const messageParams = () => chatParams().extend({ message_id: id() });
-export const turnParams = () =>
-  chatParams().extend({ turn: id().describe("The id of the turn's message.") });
-export const attachmentParams = () =>
-  messageParams().extend({
-    sha256: z
-      .string()
-      .regex(/^[0-9a-f]{64}$/, "must be 64 lower-case hex digits")
-      .describe("Of the file's bytes, as the message names it."),
-  });
-
 export const promptQuery = () =>
   z.strictObject({
     content: z

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.ts";
+import { type Clock, keptFor } from "../core/clock.ts";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import type { Access } from "./access.ts";
@@ -27,67 +27,51 @@ export function addServiceRoutes(router: Router, state: ServerState): void {
 function addHealth(router: Router, { metrics, readiness }: ServerState): void {
   const { throughline, version, clock } = router.ports;
   const startedAt = clock.monotonic();
-  router.add(
-    {
-      method: "get",
-      path: "/healthz",
-      id: "getHealth",
-      summary: "Check that the server runs; needs no token",
-      description: "It does not check whether anything can be stored: `/readyz` does.",
-      answers: {
-        200: { says: "It runs. `degraded`: there were repairs.", schema: schemaOf("health") },
-      },
+  router.get("/healthz", {
+    id: "getHealth",
+    summary: "Check that the server runs; needs no token",
+    description: "It does not check whether anything can be stored: `/readyz` does.",
+    answers: {
+      200: { says: "It runs. `degraded`: there were repairs.", schema: schemaOf("health") },
     },
-    () => {
+    answer: () => {
       const repairs = throughline.storage.repairs().length;
       const status = repairs === 0 ? "ok" : "degraded";
       const uptime = Math.round(clock.monotonic() - startedAt) / 1000;
       return json({ status, version, uptime_seconds: uptime, repairs });
     },
-  );
-  router.add(
-    {
-      method: "get",
-      path: "/readyz",
-      id: "getReadiness",
-      summary: "Check that something could be stored now; needs no token",
-      description:
-        "503 with the reason when not: the home was taken over, the disk is full " +
-        "or fails, or the database does not answer. Reading may still work. Checked at most every 2 seconds.",
-      answers: { 200: { says: "It could.", schema: schemaOf("ready") } },
-    },
-    async () => {
+  });
+  router.get("/readyz", {
+    id: "getReadiness",
+    summary: "Check that something could be stored now; needs no token",
+    description:
+      "503 with the reason when not: the home was taken over, the disk is full " +
+      "or fails, or the database does not answer. Reading may still work. Checked at most every 2 seconds.",
+    answers: { 200: { says: "It could.", schema: schemaOf("ready") } },
+    answer: async () => {
       const reason = await readiness();
       return reason === undefined ? json({ status: "ready" }) : problemResponse(reason);
     },
-  );
-  router.add(
-    {
-      method: "get",
-      path: "/metrics",
-      id: "getMetrics",
-      summary: "Get counts and durations for Prometheus",
-      answers: { 200: { says: "Its text format.", types: ["text/plain"] } },
-    },
-    async () => {
+  });
+  router.get("/metrics", {
+    id: "getMetrics",
+    summary: "Get counts and durations for Prometheus",
+    answers: { 200: { says: "Its text format.", types: ["text/plain"] } },
+    answer: async () => {
       const type = "text/plain; version=0.0.4; charset=utf-8";
       return new Response(await metrics.text(), { headers: { "content-type": type } });
     },
-  );
+  });
 }
 
 function addSignIn(router: Router, { access, port }: ServerState): void {
-  router.add(
-    {
-      method: "post",
-      path: "/api/sign-in",
-      id: "signIn",
-      body: signInBody,
-      summary: "Sign a browser in with the code from the terminal; needs no token",
-      description: "A code works once, within 60 seconds, and is void after 5 wrong guesses.",
-      answers: { 204: { says: "Signed in: the cookie is set." } },
-    },
-    ({ body }, context) => {
+  router.post("/api/sign-in", {
+    id: "signIn",
+    body: signInBody,
+    summary: "Sign a browser in with the code from the terminal; needs no token",
+    description: "A code works once, within 60 seconds, and is void after 5 wrong guesses.",
+    answers: { 204: { says: "Signed in: the cookie is set." } },
+    answer: ({ body }, context) => {
       const isSecure = context.req.header("origin")?.startsWith("https:") ?? false;
       const cookie = access.signIn(body.code, port(), isSecure);
       if (cookie === undefined) {
@@ -97,7 +81,7 @@ function addSignIn(router: Router, { access, port }: ServerState): void {
       }
       return new Response(null, { status: 204, headers: { "set-cookie": cookie } });
     },
-  );
+  });
 }
 
 /** How long an answer counts, in milliseconds: finding out writes to the disk, and needs no token. */
@@ -114,19 +98,4 @@ export function readinessOf(storage: Storage, clock: Clock): () => Promise<Probl
       return problem(error.code, error.message);
     }
   });
-}
-
-/** Finds something out once at a time, and again only `ms` after that. @returns what asks for it. */
-export function keptFor<T>(ms: number, clock: Clock, find: () => Promise<T>): () => Promise<T> {
-  let found: Promise<T> | undefined;
-  let until = Number.POSITIVE_INFINITY;
-  return () => {
-    if (clock.monotonic() >= until) found = undefined;
-    if (found !== undefined) return found;
-    until = Number.POSITIVE_INFINITY;
-    found = find().finally(() => {
-      until = clock.monotonic() + ms;
-    });
-    return found;
-  };
 }

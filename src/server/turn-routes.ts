@@ -6,14 +6,7 @@ import { messageIdFor, retryIdFor } from "./idempotency.ts";
 import type { Answer } from "./operation.ts";
 import { reportError } from "./problem.ts";
 import { disconnect, type Env, isHead, json, type Ports, type Router } from "./router.ts";
-import {
-  answerBody,
-  chatParams,
-  messageParams,
-  newMessage,
-  retryBody,
-  schemaOf,
-} from "./schemas.ts";
+import { answerBody, newMessage, retryBody, schemaOf } from "./schemas.ts";
 import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
 import { answerJson, messageJson, retryJson, spoken } from "./wire.ts";
 
@@ -44,29 +37,24 @@ export function addTurnRoutes(router: Router): void {
 
 function addMessage(router: Router): void {
   const { turns } = router.ports;
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/messages",
-      id: "sendMessage",
-      params: chatParams,
-      body: newMessage,
-      form: { content: "" },
-      answers,
-      headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
-      summary: "Send a message and get the reply",
-      description:
-        `${streams}\n\nThe message is stored before a model is asked. While a turn runs, the next ` +
-        "message waits; when too many wait, it is 503 and nothing is stored. A message with files is a form: " +
-        "`content`, `name`, `provider` and `model` as its fields, and each file as a part called `file`; at most 10 " +
-        "files and 20 MiB in all. If the model wrote nothing " +
-        "it is 502, and the message is kept: it can be answered until the next message.\n\nThe same " +
-        "`Idempotency-Key` (1 to 255 printable ASCII characters) is the same message for good: its " +
-        "turn is joined or its answer sent again, and a turn that failed is tried again. With " +
-        "other content or other files it is 409, also once it or its answer was hidden, taken back, erased or cleared, or " +
-        "its chat forgotten.",
-    },
-    async ({ params, body, files }, context) => {
+  router.post("/api/chats/{id}/messages", {
+    id: "sendMessage",
+    body: newMessage,
+    form: { content: "" },
+    answers,
+    headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
+    summary: "Send a message and get the reply",
+    description:
+      `${streams}\n\nThe message is stored before a model is asked. While a turn runs, the next ` +
+      "message waits; when too many wait, it is 503 and nothing is stored. A message with files is a form: " +
+      "`content`, `name`, `provider` and `model` as its fields, and each file as a part called `file`; at most 10 " +
+      "files and 20 MiB in all. If the model wrote nothing " +
+      "it is 502, and the message is kept: it can be answered until the next message.\n\nThe same " +
+      "`Idempotency-Key` (1 to 255 printable ASCII characters) is the same message for good: its " +
+      "turn is joined or its answer sent again, and a turn that failed is tried again. With " +
+      "other content or other files it is 409, also once it or its answer was hidden, taken back, erased or cleared, or " +
+      "its chat forgotten.",
+    answer: async ({ params, body, files }, context) => {
       const key = context.req.header("idempotency-key");
       const { content, name, provider, model } = body;
       const isBusy = turns.running(params.id) !== undefined;
@@ -80,27 +68,22 @@ function addMessage(router: Router): void {
       });
       return outcomeOf(router.ports, turn, isBusy, context);
     },
-  );
+  });
 }
 
 function addRetry(router: Router): void {
   const { turns } = router.ports;
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/retry",
-      id: "retryMessage",
-      params: chatParams,
-      body: retryBody,
-      answers,
-      headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
-      summary: "Regenerate the last reply",
-      description:
-        `${streams} The last reply stays in the log, hidden, once the new one is stored, and can be chosen ` +
-        "again. 409: an answer is being generated, or the message has none. The same `Idempotency-Key` is the same retry, also " +
-        "once more was said; it is 409 where its answer was hidden, erased or cleared since.",
-    },
-    async ({ params, body }, context) => {
+  router.post("/api/chats/{id}/retry", {
+    id: "retryMessage",
+    body: retryBody,
+    answers,
+    headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
+    summary: "Regenerate the last reply",
+    description:
+      `${streams} The last reply stays in the log, hidden, once the new one is stored, and can be chosen ` +
+      "again. 409: an answer is being generated, or the message has none. The same `Idempotency-Key` is the same retry, also " +
+      "once more was said; it is 409 where its answer was hidden, erased or cleared since.",
+    answer: async ({ params, body }, context) => {
       const key = context.req.header("idempotency-key");
       const { message_id, provider, model } = body;
       const turn = await turns.retry(params.id, {
@@ -111,107 +94,82 @@ function addRetry(router: Router): void {
       });
       return outcomeOf(router.ports, turn, false, context);
     },
-  );
+  });
 }
 
 function addChoice(router: Router): void {
   const { turns, watchers } = router.ports;
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/messages/{message_id}/choose",
-      id: "chooseAnswer",
-      params: messageParams,
-      summary: "Show another one of the regenerated replies",
-      description:
-        "Of the newest message, whose shown reply has the ids of all as `variants` in the newest page. The " +
-        "chosen one is shown, exported, copied into forks and sent to models from then on, with its tool calls; " +
-        "the others are hidden. 409: more was said since (fork the chat at this reply instead), something is " +
-        "being answered or has no answer, or this reply was hidden, taken back, erased or cleared. Can be repeated.",
-      answers: { 200: { says: "The reply that is shown now.", schema: schemaOf("message") } },
-    },
-    async ({ params }) => {
+  router.post("/api/chats/{id}/messages/{message_id}/choose", {
+    id: "chooseAnswer",
+    summary: "Show another one of the regenerated replies",
+    description:
+      "Of the newest message, whose shown reply has the ids of all as `variants` in the newest page. The " +
+      "chosen one is shown, exported, copied into forks and sent to models from then on, with its tool calls; " +
+      "the others are hidden. 409: more was said since (fork the chat at this reply instead), something is " +
+      "being answered or has no answer, or this reply was hidden, taken back, erased or cleared. Can be repeated.",
+    answers: { 200: { says: "The reply that is shown now.", schema: schemaOf("message") } },
+    answer: async ({ params }) => {
       const { id: chat_id, message_id } = params;
       const chosen = await turns.choose(chat_id, message_id);
       watchers.publish("message", { change: "chosen", chat_id, message_id });
       return json(messageJson(chosen));
     },
-  );
+  });
 }
 
 function addRecovery(router: Router): void {
   const { turns } = router.ports;
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/answer",
-      id: "answerMessage",
-      params: chatParams,
-      body: answerBody,
-      answers,
-      summary: "Answer the oldest message that has no reply",
-      description:
-        `After a crash, or when the model failed. ${streams} A turn that is already running ` +
-        "is joined. The answer continues after the last result of a tool. It runs on the model that the " +
-        "message asked for, unless the body names another. 404: every message is answered, or more was " +
-        "said since.",
-    },
-    async ({ params, body }, context) => {
+  router.post("/api/chats/{id}/answer", {
+    id: "answerMessage",
+    body: answerBody,
+    answers,
+    summary: "Answer the oldest message that has no reply",
+    description:
+      `After a crash, or when the model failed. ${streams} A turn that is already running ` +
+      "is joined. The answer continues after the last result of a tool. It runs on the model that the " +
+      "message asked for, unless the body names another. 404: every message is answered, or more was " +
+      "said since.",
+    answer: async ({ params, body }, context) => {
       const isBusy = turns.running(params.id) !== undefined;
       const turn = await turns.answer(params.id, body);
       return outcomeOf(router.ports, turn, isBusy, context);
     },
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/dismiss",
-      id: "dismissMessages",
-      params: chatParams,
-      summary: "Leave all unanswered messages without a reply, for good",
-      description:
-        "Messages whose turn runs or waits now are not affected. The messages stay in the chat. Can be repeated.",
-      answers: { 200: { says: "How many messages that were.", schema: schemaOf("dismissed") } },
-    },
-    async ({ params }) => json({ dismissed: await turns.dismiss(params.id) }),
-  );
+  });
+  router.post("/api/chats/{id}/dismiss", {
+    id: "dismissMessages",
+    summary: "Leave all unanswered messages without a reply, for good",
+    description:
+      "Messages whose turn runs or waits now are not affected. The messages stay in the chat. Can be repeated.",
+    answers: { 200: { says: "How many messages that were.", schema: schemaOf("dismissed") } },
+    answer: async ({ params }) => json({ dismissed: await turns.dismiss(params.id) }),
+  });
 }
 
 function addStop(router: Router): void {
-  router.add(
-    {
-      method: "post",
-      path: "/api/chats/{id}/stop",
-      id: "stopTurn",
-      params: chatParams,
-      summary: "Stop the running reply, and keep what was written so far",
-      description: "Messages that wait for their turn are still answered. Can be repeated.",
-      answers: { 200: { says: "Whether one ran.", schema: schemaOf("stopped") } },
-    },
-    async ({ params }) => {
+  router.post("/api/chats/{id}/stop", {
+    id: "stopTurn",
+    summary: "Stop the running reply, and keep what was written so far",
+    description: "Messages that wait for their turn are still answered. Can be repeated.",
+    answers: { 200: { says: "Whether one ran.", schema: schemaOf("stopped") } },
+    answer: async ({ params }) => {
       checkChatId(params.id);
       return json({ stopped: await router.ports.turns.stopAnywhere(params.id) });
     },
-  );
+  });
 }
 
 function addTakingUp(router: Router): void {
   const { turns, watchers } = router.ports;
-  router.add(
-    {
-      method: "get",
-      path: "/api/chats/{id}/turn",
-      id: "watchTurn",
-      params: chatParams,
-      summary: "Follow the running turn, from its start",
-      description:
-        "For a client that connects late or lost its connection. The events are those of a new message.",
-      answers: {
-        200: { says: "Server-sent events.", types: ["text/event-stream"] },
-        204: { says: "No turn runs." },
-      },
+  router.get("/api/chats/{id}/turn", {
+    id: "watchTurn",
+    summary: "Follow the running turn, from its start",
+    description:
+      "For a client that connects late or lost its connection. The events are those of a new message.",
+    answers: {
+      200: { says: "Server-sent events.", types: ["text/event-stream"] },
+      204: { says: "No turn runs." },
     },
-    ({ params }, context) => {
+    answer: ({ params }, context) => {
       checkChatId(params.id);
       const turn = turns.running(params.id);
       if (turn === undefined) return new Response(null, { status: 204 });
@@ -220,7 +178,7 @@ function addTakingUp(router: Router): void {
       void sendTurn(turn, turn.progress(), stream, problemMaker(router.ports, turn, context));
       return eventResponse(stream);
     },
-  );
+  });
 }
 
 /** The result of a turn, whole or as a stream. */

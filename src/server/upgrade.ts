@@ -1,9 +1,10 @@
 // A WebSocket's handshake goes through the same app as every other request, and so through the same
 // guard: only a route that says so gets a socket, everything else is answered as it is over HTTP.
-import type { IncomingMessage, Server } from "node:http";
+import { type IncomingMessage, type Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { HttpBindings } from "@hono/node-server";
 import type { WebSocket } from "ws";
-import type { Logger } from "../core/logger.ts";
 import { problem, rawProblem } from "./problem.ts";
 
 /** What a route makes of a handshake. */
@@ -14,56 +15,46 @@ export interface AcceptedSocket {
   readonly open: (socket: WebSocket) => void;
 }
 
-/** In the bindings of a request that asks to become a WebSocket. */
-export interface Upgrade {
-  /** Set by the route. */
-  accepted?: AcceptedSocket;
-}
-
-type Fetch = (request: Request, env: never) => unknown;
+/** What came behind each handshake that is being answered. */
+const heads = new WeakMap<IncomingMessage, Buffer>();
 
 /** Whether a request asks to become a WebSocket. */
 export function isHandshake({ method, headers }: IncomingMessage): boolean {
   return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
 }
 
-/** Answers the handshakes of a server through `fetch`. */
-export function acceptUpgrades(server: Server, fetch: Fetch, logger: Logger): void {
+/** Answers the handshakes of a server as its other requests. */
+export function acceptUpgrades(
+  server: Server,
+  answer: (incoming: IncomingMessage, outgoing: ServerResponse) => void,
+): void {
   server.on("upgrade", (incoming, socket, head) => {
     socket.on("error", () => undefined); // it closes by itself
-    upgrade({ incoming, socket, head }, fetch).catch((error: unknown) => {
-      logger.error({ error: error instanceof Error ? error.name : "" }, "a defect");
-      socket.destroy();
-    });
+    const outgoing = new ServerResponse(incoming);
+    outgoing.shouldKeepAlive = false;
+    outgoing.assignSocket(socket as Socket);
+    outgoing.once("finish", () => endWith(socket));
+    heads.set(incoming, head);
+    answer(incoming, outgoing);
   });
 }
 
-interface Handshake {
-  readonly incoming: IncomingMessage;
-  readonly socket: Duplex;
-  readonly head: Buffer;
+/** Whether this is a handshake that can become a WebSocket. */
+export function isUpgrade({ incoming }: Partial<HttpBindings>): boolean {
+  return incoming !== undefined && heads.has(incoming);
 }
 
-async function upgrade({ incoming, socket, head }: Handshake, fetch: Fetch): Promise<void> {
-  const request = isHandshake(incoming) ? requestOf(incoming) : undefined;
-  if (request === undefined) {
-    const refused = problem("THROUGHLINE_INVALID", "this is no request for this server");
-    endWith(socket, rawProblem(refused));
-    return;
-  }
-  const offer: Upgrade = {};
-  const response = (await fetch(request, { incoming, upgrade: offer } as never)) as Response;
-  const { accepted } = offer;
-  if (!response.ok || accepted === undefined) {
-    const answer = await rawResponse(response);
-    if (!socket.destroyed) endWith(socket, answer);
-    return;
-  }
+/** Makes a WebSocket of a handshake. @returns what stands for the answer that it has then. */
+export async function upgrade(
+  { incoming, outgoing }: HttpBindings,
+  { maxMessageBytes: maxPayload, open }: AcceptedSocket,
+): Promise<Response> {
+  const { socket } = incoming;
   const { WebSocketServer } = await import("ws"); // most runs have no socket
-  if (socket.destroyed) return;
+  outgoing.detachSocket(socket);
   const sockets = new WebSocketServer({
     noServer: true,
-    maxPayload: accepted.maxMessageBytes,
+    maxPayload,
     perMessageDeflate: false,
     clientTracking: false,
   });
@@ -72,35 +63,13 @@ async function upgrade({ incoming, socket, head }: Handshake, fetch: Fetch): Pro
     const reason = problem("THROUGHLINE_INVALID", `not the handshake of a WebSocket: ${message}`);
     endWith(refused, rawProblem(reason, { "sec-websocket-version": "13" }));
   });
-  sockets.handleUpgrade(incoming, socket, head, accepted.open);
+  if (!socket.destroyed) {
+    sockets.handleUpgrade(incoming, socket, heads.get(incoming) ?? Buffer.alloc(0), open);
+  }
+  return new Response(null, { headers: { "x-hono-already-sent": "true" } });
 }
 
 /** The connection does not wait for the other side to end it: no server looks after it any more. */
-function endWith(socket: Duplex, answer: string | Buffer): void {
-  socket.end(answer, () => socket.destroy());
-}
-
-/**
- * The request as it came: a header that came twice is joined, as it is for every other request, so
- * that the guard sees both. @returns `undefined`: no request can be made of it.
- */
-function requestOf({ url = "", rawHeaders }: IncomingMessage): Request | undefined {
-  try {
-    const headers = new Headers();
-    for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-      headers.append(rawHeaders[at] ?? "", rawHeaders[at + 1] ?? "");
-    }
-    return new Request(new URL(`http://${headers.get("host") ?? "localhost"}${url}`), { headers });
-  } catch {
-    return undefined; // a host that is no name, or a header that is none
-  }
-}
-
-async function rawResponse(response: Response): Promise<Buffer> {
-  const body = Buffer.from(await response.arrayBuffer());
-  const headers = [...response.headers, ["content-length", String(body.length)]];
-  const lines = headers.map(([name, value]) => `${name}: ${value}`);
-  const { status, statusText } = response;
-  const head = [`HTTP/1.1 ${status} ${statusText}`, "connection: close", ...lines, "", ""];
-  return Buffer.concat([Buffer.from(head.join("\r\n"), "latin1"), body]);
+function endWith(socket: Duplex, last = ""): void {
+  socket.end(last, () => socket.destroy());
 }

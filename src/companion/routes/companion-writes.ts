@@ -15,11 +15,11 @@ export type AddWrite = ReturnType<typeof companionWrites>;
 export function companionWrites(router: Router) {
   const keys = new KnownKeys(router.ports.clock);
   return <Body extends z.ZodType = Nothing>(
-    operation: Omit<Operation<Nothing, Nothing, Body>, "method">,
+    operation: Omit<Operation<string, Nothing, Body>, "method">,
     work: (body: z.output<Body>) => object | Promise<object>,
   ): void => {
     const { id, description } = operation;
-    router.add<Nothing, Nothing, Body>(
+    router.add<string, Nothing, Body>(
       {
         ...operation,
         method: "post",

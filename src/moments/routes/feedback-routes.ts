@@ -5,7 +5,6 @@ import { until } from "../../core/timers.ts";
 import { foreignFile } from "../../server/guard.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
 import { isHead, json, type Router } from "../../server/router.ts";
-import { chatParams } from "../../server/schemas.ts";
 import type { PackageEntry } from "../directory/list-packages.ts";
 import type { ReadPackage } from "../directory/read-sealed.ts";
 import type { Moments } from "../moments.ts";
@@ -115,7 +114,6 @@ function addReactions(router: Router, moments: Moments): void {
       method: "get",
       path: "/api/chats/{id}/reactions",
       id: "listReactions",
-      params: chatParams,
       summary: "List the reactions to the messages of a chat, one for each turn",
       description:
         "A newer reaction supersedes the one before. Of several servers, each lists those that it recorded.",
