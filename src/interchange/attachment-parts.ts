@@ -1,7 +1,7 @@
 import { attachmentKind } from "../core/chat/render-jsonl.ts";
 import { corrupt, type ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
-import { type FileStore, fileLimits, hashOf, isHash } from "../core/storage/file-store.ts";
+import { fileLimits, hashOf, isHash } from "../core/storage/file-store.ts";
 
 /** Bytes of an attachment, as a line of an export has them. */
 export interface AttachmentPart {
@@ -52,27 +52,6 @@ export class AttachmentParts {
     this.#bytes = 0;
     return whole;
   }
-}
-
-/** Stores those of the wanted files that a source has. @returns which of them are nowhere. */
-export async function storeAttachments(
-  entries: AsyncIterable<{ readonly kind: string; readonly part?: AttachmentPart }>,
-  to: {
-    readonly files: FileStore;
-    readonly chatId: string;
-    readonly wanted: ReadonlySet<string>;
-  },
-): Promise<ReadonlySet<string>> {
-  const { files, chatId } = to;
-  const missing = new Set(to.wanted);
-  for (const { sha256 } of await files.list(chatId)) missing.delete(sha256);
-  const parts = new AttachmentParts();
-  for await (const { part } of entries) {
-    const whole = part && parts.add(part);
-    if (whole === undefined || !missing.delete(hashOf(whole))) continue;
-    await files.put(chatId, whole);
-  }
-  return missing;
 }
 
 function damaged(sha256: string): ThroughlineError {

@@ -1,24 +1,52 @@
-import { attachedIn } from "../core/chat/attachments.ts";
-import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
+import { type ChatHead, readHead } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
+import type { Chats } from "../core/chat/chats.ts";
+import { isMessage } from "../core/chat/message.ts";
 import { conflict, corrupt, invalid } from "../core/errors.ts";
-import { isErased } from "../core/storage/batch.ts";
-import { storeAttachments } from "./attachment-parts.ts";
-import { type Imported, importedField, readImported, writeChat } from "./chat-writer.ts";
-import type { Counted, Form } from "./head-lines.ts";
+import { is, object, type Read, text, whole } from "../core/shape.ts";
+import { batchesOf, isErased } from "../core/storage/batch.ts";
+import { hashOf } from "../core/storage/file-store.ts";
+import type { LogRecord, StoredRecord } from "../core/storage/log-store.ts";
+import { AttachmentParts } from "./attachment-parts.ts";
+import { type ChatForm, readEntries, type Scan, scan } from "./chat-file.ts";
 import {
   attempt,
   type ImportOptions,
   type ImportReport,
-  type Notes,
   newReport,
   type Source,
   setAside,
 } from "./import.ts";
-import { readLine } from "./lines.ts";
-import { type RecordEntry, readEntries } from "./nanobot-file.ts";
-import type { OwnRecord } from "./own-record.ts";
-import { digestOf, type Scan, sameBytes, scan } from "./read-source.ts";
+import { nanobotChat } from "./nanobot-chat.ts";
+import { ownChat } from "./own-chat.ts";
+import { sameBytes } from "./read-source.ts";
+
+const forms = { seed: nanobotChat, own: ownChat } as const satisfies Record<string, ChatForm>;
+export type Form = keyof typeof forms;
+
+/** The field of a chat's head that says what it was imported from. */
+export const importedField = "imported";
+
+const count = whole(0, Number.MAX_SAFE_INTEGER);
+
+const importedShape = object({
+  /** SHA-256 in hex of the first `bytes` of the source. */
+  digest: text(),
+  bytes: count,
+  /** Records of the source that are stored. */
+  records: count,
+  /** The chat's last number after the import. */
+  seq: count,
+});
+
+/** The part of its source that a chat has. */
+type Imported = Read<typeof importedShape>;
+
+/** Of a chat that was not imported. */
+const ofNoSource: Imported = { digest: "", bytes: 0, records: 0, seq: -1 };
+
+/** A log has at least one record: this one is in a chat that was imported without any. */
+const placeholder = { id: "import:empty", _type: "metadata", kind: "metadata", metadata: {} };
 
 /**
  * Imports files of which each is a chat: nanobot's JSONL, or with the form `"own"` what
@@ -37,11 +65,11 @@ export async function importChats(
   form: Form = "seed",
   report = newReport(),
 ): Promise<ImportReport> {
-  const found: Pick<Scan, "source" | "newestAt">[] = [];
+  const found: Pick<Scan, "source" | "chatId" | "newestAt">[] = [];
   for (const source of sources) {
     await attempt(report, source.name, async () => {
-      const { newestAt } = await scan(source, form, options.zone);
-      found.push({ source, newestAt });
+      const { chatId, newestAt } = await scan(source, forms[form], options.zone);
+      found.push({ source, chatId, newestAt });
     });
   }
   if (options.into !== undefined && found.length > 1) {
@@ -49,221 +77,183 @@ export async function importChats(
   }
   // The newest of a chat comes first, and so gets its name.
   found.sort((a, b) => b.newestAt - a.newestAt || (a.source.name < b.source.name ? -1 : 1));
-  for (const { source } of found) {
-    await attempt(report, source.name, async () => {
-      const scanned = await scan(source, form, options.zone);
-      await new ChatImport(scanned, form, options, report).run();
-    });
+  for (const { source, chatId } of found) {
+    await attempt(report, source.name, () => importChat(source, chatId, form, options, report));
   }
   return report;
 }
 
-class ChatImport {
-  readonly #scan: Scan;
-  readonly #form: Form;
-  readonly #options: ImportOptions;
-  readonly #report: ImportReport;
-  readonly #notes: Notes;
-  #seq = 0;
-  #messages = 0;
-  /** Of these, those that were not taken back. */
-  #counted = 0;
-  #cleared = 0;
-  #foreign = 0;
-  /** Messages that were stored, or would be. */
-  #added = 0;
-  #title: { readonly text: string; readonly of: string } | undefined;
-  #lastAt = "";
-
-  constructor(scanned: Scan, form: Form, options: ImportOptions, report: ImportReport) {
-    this.#scan = scanned;
-    this.#form = form;
-    this.#options = options;
-    this.#report = report;
-    this.#notes = scanned.notes;
+/** @param key the chat that the source names. */
+async function importChat(
+  source: Source,
+  key: string,
+  form: Form,
+  options: ImportOptions,
+  report: ImportReport,
+): Promise<void> {
+  const { chats, zone, into: chatId = key, force, dryRun } = options;
+  checkChatId(chatId);
+  const has = dryRun ? undefined : await importedInto(chats, chatId);
+  const found = await scan(source, forms[form], zone, { chatId: key, seam: has?.bytes });
+  setAside(report, found.setAside, found.unreadable);
+  checkIsChat(found);
+  if (form === "own") checkIsWhole(found, force);
+  if (found.bytes === 0) found.notes.add("the file is empty");
+  const isKnown = has?.digest === found.digest;
+  const isFree = isKnown || force;
+  const forgotten_at = isFree ? undefined : await forgottenAt(chats, key, chatId);
+  const { messages, foreign, notes } = found;
+  const about = { chat_id: chatId, source: source.name };
+  if (forgotten_at !== undefined) {
+    report.refused.push({ ...about, forgotten_at, messages });
+    return;
   }
-
-  async run(): Promise<void> {
-    const { chatId: key, unreadable, records, messages, head, source } = this.#scan;
-    setAside(this.#report, this.#scan.setAside, unreadable);
-    const { dryRun, into: chatId = key } = this.#options;
-    const has = dryRun ? undefined : await this.#has(chatId);
-    const isKnown = has?.digest === this.#scan.digest;
-    const forgotten_at = isKnown ? undefined : await this.#forgottenAt(chatId);
-    if (records === 0 && head.count === 0 && unreadable > 0) {
-      throw corrupt("nothing in it can be read");
-    }
-    if (records > 0 && messages === 0 && head.count === 0) {
-      throw invalid("it is no chat of nanobot: no line of it has a role and a content");
-    }
-    this.#checkEnd();
-    if (forgotten_at !== undefined) {
-      this.#report.refused.push({ chat_id: chatId, source: source.name, forgotten_at, messages });
-      return;
-    }
-    if (has !== undefined && !isKnown && !(await this.#isGrown(chatId, has))) {
-      const name = JSON.stringify(chatId);
-      const wayOut = "import it into a new chat with --into NEW";
-      throw conflict(`the chat ${name} is here, and not only of this source: ${wayOut}`);
-    }
-    if (isKnown || dryRun)
-      for await (const _ of this.#fill(has)); // counts
-    else {
-      await writeChat(this.#options.chats, chatId, has, (old) => this.#whole(chatId, has, old));
-    }
-    this.#report.foreign += this.#foreign;
-    this.#report.chats.push({
-      chat_id: chatId,
-      source: source.name,
-      messages: this.#added,
-      skipped: this.#messages - this.#added,
-      foreign: this.#foreign,
-      notes: this.#notes.list(),
-    });
+  const isOther =
+    has !== undefined &&
+    !isKnown &&
+    !(form === "seed" && (await isGrown(chats, chatId, has, found)));
+  if (isOther) {
+    const wayOut = "import it into a new chat with --into NEW";
+    throw conflict(
+      `the chat ${JSON.stringify(chatId)} is here, and not only of this source: ${wayOut}`,
+    );
   }
+  const head = forms[form].head(found.fields, found, notes, zone);
+  let skipped = isKnown ? messages : 0;
+  if (!isKnown && !dryRun) skipped = await write(found, head, { form, chatId, has, options });
+  report.foreign += foreign;
+  const added = messages - skipped;
+  report.chats.push({ ...about, messages: added, skipped, foreign, notes: notes.list() });
+}
 
-  #checkEnd(): void {
-    if (this.#scan.bytes === 0) this.#notes.add("the file is empty");
-    else if (this.#form === "own" && !this.#scan.hasEnd) {
-      // What is missing may be a removal of what is there.
-      if (!this.#options.force) throw corrupt("its end is missing: --force takes what is there");
-      this.#notes.add("its end is missing");
-    }
-  }
+/** What an existing chat has of the source that it was imported from. */
+async function importedInto(chats: Chats, chatId: string): Promise<Imported | undefined> {
+  const { head } = await chats.state(chatId);
+  return head && (readImported(head) ?? ofNoSource);
+}
 
-  /** What an existing chat has of the source that it was imported from. */
-  async #has(chatId: string): Promise<Imported | undefined> {
-    checkChatId(chatId);
-    const { head } = await this.#options.chats.state(chatId);
-    return head && (readImported(head) ?? ofNoSource);
-  }
+function readImported({ [importedField]: found }: ChatHead): Imported | undefined {
+  return is(importedShape, found) ? found : undefined;
+}
 
-  /** Whether the source goes on where a chat ends that has all the rest, and nothing else. */
-  async #isGrown(chatId: string, { bytes, digest, seq }: Imported): Promise<boolean> {
-    const { chats } = this.#options;
-    const { source } = this.#scan;
-    if (this.#form !== "seed" || bytes >= this.#scan.bytes) return false;
-    if ((await chats.state(chatId)).seq !== seq) return false;
-    if ((await digestOf(source, bytes)) !== digest) return false;
-    if (this.#scan.unreadable > 0 && (await this.#hasLostEnd(bytes))) return false;
-    // What was erased here may be repeated in the rest.
-    for await (const record of chats.logs.read(chatId)) if (isErased(record)) return false;
-    return true;
-  }
-
-  /** Whether the source once ended in a record that is none now: those after it would be counted one too low. */
-  async #hasLostEnd(bytes: number): Promise<boolean> {
-    for await (const entry of this.#entries()) {
-      if (entry.kind !== "unreadable" || entry.line.offset >= bytes) continue;
-      const { line } = entry;
-      const was = line.bytes.subarray(0, bytes - line.offset);
-      if (was.length < line.bytes.length && "object" in (readLine(was) ?? {})) return true;
-    }
-    return false;
-  }
-
-  /** When the chat that the source names, or the one that it goes to, was forgotten. */
-  async #forgottenAt(chatId: string): Promise<string | undefined> {
-    const { chats, force } = this.#options;
-    if (force) return undefined;
-    return (await chats.forgottenAt(this.#scan.chatId)) ?? (await chats.forgottenAt(chatId));
-  }
-
-  /** Gives what the chat lacks. @param has what it has of the source; absent: there is no such chat. */
-  async *#whole(
-    chatId: string,
-    has: Imported | undefined,
-    old: ChatHead | undefined,
-  ): AsyncGenerator<OwnRecord, ChatHead> {
-    await this.#storeFiles(chatId);
-    if (old?.title) this.#title = { text: old.title, of: old.title_of ?? "" };
-    const head = yield* this.#fill(has);
-    const whole = old === undefined ? head : this.#grownHead(old, head);
-    const { digest, bytes, records } = this.#scan;
-    return { ...whole, [importedField]: { digest, bytes, records, seq: this.#seq } };
-  }
-
-  /** Stores the files of the messages that are imported, before any of these. */
-  async #storeFiles(chatId: string): Promise<void> {
-    if (this.#scan.attached === 0) return;
-    const wanted = new Set<string>();
-    const { files } = this.#options.chats;
-    for await (const entry of this.#records()) {
-      if (entry.file !== undefined) await files.put(chatId, entry.file);
-      for (const hash of attachedIn(entry.record)) wanted.add(hash);
-    }
-    const missing = await storeAttachments(this.#entries(), { files, chatId, wanted });
-    for (const _ of missing) this.#notes.add("an attachment of a message is not in the file");
-  }
-
-  /** Counts everything, and gives what is new. @returns the head that goes with it. */
-  async *#fill(has: Imported | undefined): AsyncGenerator<OwnRecord, ChatHead> {
-    let place = 0;
-    this.#seq = has?.seq ?? 0;
-    for await (const entry of this.#records()) {
-      const isNew = ++place > (has?.records ?? 0);
-      if (isNew) this.#seq++;
-      this.#notes.add(...entry.notes);
-      this.#count(entry, isNew);
-      if (isNew) yield entry.record;
-    }
-    const head = this.#head();
-    if (this.#seq === 0) {
-      this.#seq = 1;
-      yield { ...placeholder, timestamp: head.updated_at };
-    }
-    return head;
-  }
-
-  #count({ kind, record }: RecordEntry, isNew: boolean): void {
-    if (kind === "foreign") this.#foreign++;
-    if (kind !== "message") return;
-    this.#messages++;
-    if (!this.#scan.uncounted.has(record.id)) {
-      this.#counted++;
-      if (this.#seq <= this.#scan.head.clearSeq) this.#cleared++;
-    }
-    const { role, content, timestamp, hidden } = record;
-    if (typeof timestamp === "string" && timestamp !== "") this.#lastAt = timestamp;
-    if (!isNew) return;
-    this.#added++;
-    if (this.#title !== undefined || role !== "user" || hidden === true) return;
-    const text = titleFrom(String(content));
-    if (text !== "") this.#title = { text, of: record.id };
-  }
-
-  #head(): ChatHead {
-    const counted: Counted = {
-      messages: this.#counted,
-      cleared: this.#cleared,
-      lastSeq: this.#seq,
-      lastAt: this.#lastAt,
-      title: this.#title?.text ?? "",
-      titleOf: this.#title?.of,
-    };
-    return this.#scan.head.head(counted, this.#notes);
-  }
-
-  /** The head of a chat to which a source has added records. */
-  #grownHead(before: ChatHead, head: ChatHead): ChatHead {
-    const { session } = before;
-    const { title_of: _, ...kept } = before;
-    const { extra: __, created_at: ___, ...given } = head;
-    return { ...kept, ...given, session, message_count: before.message_count + this.#added };
-  }
-
-  async *#records(): AsyncGenerator<RecordEntry> {
-    for await (const entry of this.#entries()) if ("record" in entry) yield entry;
-  }
-
-  #entries() {
-    const { chatId } = this.#scan;
-    const options = { form: this.#form, chatId, zone: this.#options.zone };
-    return readEntries(sameBytes(this.#scan), options);
+function checkIsChat({ records, messages, heads, unreadable }: Scan): void {
+  if (records === 0 && heads === 0 && unreadable > 0) throw corrupt("nothing in it can be read");
+  if (records > 0 && messages === 0 && heads === 0) {
+    throw invalid("it is no chat of nanobot: no line of it has a role and a content");
   }
 }
 
-const ofNoSource: Imported = { digest: "", bytes: 0, records: 0, seq: -1 };
+/** What a file of ours lacks may be a removal of what is there. */
+function checkIsWhole(
+  { bytes, setAside: [first], lost, hasEnd, notes }: Scan,
+  force: boolean | undefined,
+): void {
+  const isLess = bytes > 0 && !hasEnd ? "its end is missing" : undefined;
+  const isLost = lost > 0 ? "a record of it is missing" : isLess;
+  const says = first === undefined ? isLost : `its line ${first.line} is damaged: ${first.reason}`;
+  if (says === undefined) return;
+  if (!force) throw corrupt(`${says}. --force takes what is there`);
+  if (isLess !== undefined) notes.add(isLess);
+}
 
-/** A log has at least one record: this one is in a chat that was imported without any. */
-const placeholder = { id: "import:empty", _type: "metadata", kind: "metadata", metadata: {} };
+/** When the chat that the source names, or the one that it goes to, was forgotten. */
+async function forgottenAt(chats: Chats, key: string, chatId: string) {
+  return (await chats.forgottenAt(key)) ?? (await chats.forgottenAt(chatId));
+}
+
+/** Whether the source goes on where a chat ends that has all the rest, and nothing else. */
+async function isGrown(
+  chats: Chats,
+  chatId: string,
+  { digest, seq }: Imported,
+  { seamDigest, isSeamLost }: Scan,
+): Promise<boolean> {
+  if (seamDigest !== digest || isSeamLost) return false;
+  if ((await chats.state(chatId)).seq !== seq) return false;
+  // What was erased here may be repeated in the rest.
+  for await (const record of chats.logs.read(chatId)) if (isErased(record)) return false;
+  return true;
+}
+
+interface Target {
+  readonly form: Form;
+  readonly chatId: string;
+  /** What the chat has of the source; absent: the chat is new. */
+  readonly has: Imported | undefined;
+  readonly options: ImportOptions;
+}
+
+/**
+ * Writes a new chat, or adds records to the end of one that exists, in appends of bounded size.
+ *
+ * A new chat is marked unfinished until its last append is stored, so a crash or an error
+ * leaves nothing of it. An existing chat is complete after every append: a crash in between looks
+ * like a source with fewer records.
+ *
+ * @returns how many messages of the source were here.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: a new chat exists already, or something was written.
+ */
+async function write(found: Scan, fields: ChatHead, target: Target): Promise<number> {
+  const { form, chatId, has, options } = target;
+  const { chats, zone } = options;
+  const { digest, bytes, records } = found;
+  let skipped = 0;
+  async function* fresh(): AsyncGenerator<LogRecord> {
+    const parts = new AttachmentParts();
+    let place = 0;
+    const entries = readEntries(sameBytes(found), forms[form], { chatId: found.chatId, zone });
+    for await (const [, entry] of entries) {
+      const file = entry.kind === "attachment" ? parts.add(entry.part) : undefined;
+      if (file && found.attached.has(hashOf(file))) await chats.files.put(chatId, file);
+      if (!("record" in entry)) continue;
+      if (++place <= (has?.records ?? 0)) {
+        if (entry.kind === "message") skipped++;
+        continue;
+      }
+      if (entry.file !== undefined) await chats.files.put(chatId, entry.file);
+      yield entry.record;
+    }
+    if (place === 0 && has === undefined) yield { ...placeholder, timestamp: fields.updated_at };
+  }
+  const { logs } = chats;
+  await chats.exclusively(chatId, async () => {
+    const tail = has && (await logs.tail(chatId, 0));
+    const before = tail && readHead(tail.head);
+    let seq = tail?.seq ?? 0;
+    if (has !== undefined && seq !== has.seq) {
+      throw conflict("something was written to the chat during the import: run it again");
+    }
+    let head: ChatHead = before ?? { ...readHead({}), unfinished: true };
+    try {
+      for await (const { records: batch, isLast } of batchesOf(fresh())) {
+        const imported = { digest, bytes, records, seq: seq + batch.length };
+        if (isLast) head = { ...before, ...fields, [importedField]: imported };
+        else if (before !== undefined) head = counting(head, batch, seq);
+        seq = await logs.append(chatId, batch, { expectedSeq: seq, head });
+      }
+    } catch (error) {
+      // Only if the first append was stored is the chat ours to delete.
+      if (has === undefined && seq > 0) await logs.delete(chatId);
+      // Nor are its attachments, unless there is no such chat.
+      const isOurs = has === undefined && (await logs.tail(chatId, 0)) === undefined;
+      if (isOurs) await chats.files.delete(chatId);
+      throw error;
+    } finally {
+      chats.forgetState(chatId);
+    }
+  });
+  return skipped;
+}
+
+/** The head of a chat that has more of its source: an import that is cut off continues from there. */
+function counting(head: ChatHead, records: readonly LogRecord[], seq: number): ChatHead {
+  const messages = records.filter((record) => isMessage(record as StoredRecord)).length;
+  const has = readImported(head) ?? ofNoSource;
+  const imported = {
+    ...has,
+    records: has.records + records.length,
+    seq: seq + records.length,
+  };
+  const message_count = head.message_count + messages;
+  return { ...head, message_count, [importedField]: imported };
+}

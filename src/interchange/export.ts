@@ -1,13 +1,12 @@
-import { createHash } from "node:crypto";
 import type { Chats } from "../core/chat/chats.ts";
 import { toDuctor } from "../core/chat/legacy.ts";
 import { renderChat } from "../core/chat/render-chat.ts";
 import { type SeedHead, toSeedJsonl } from "../core/chat/render-jsonl.ts";
 import { isJsonObject } from "../core/json.ts";
 import { rows, type StoredRecord } from "../core/storage/log-store.ts";
-import { importedField } from "./chat-writer.ts";
+import { importedField } from "./chat-import.ts";
 import { ductorField } from "./ductor-import.ts";
-import { chatIdOfName } from "./nanobot-file.ts";
+import { ExportNames } from "./file-names.ts";
 
 /**
  * `"throughline"` keeps everything, what is hidden too; the others what their readers know, without
@@ -101,41 +100,4 @@ async function* ductorFile(
     before = ",";
   }
   yield before === "{" ? "{}\n" : "\n}\n";
-}
-
-const unsafe = /[<>:"/\\|?*\p{Cc}\p{Cf}\p{Cs}]/gu;
-const reserved = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
-const maxBytes = 150;
-
-/**
- * Names for the files of an export: `telegram:42` is `telegram_42.jsonl`, where the seed's reader
- * looks for it. A name that could be that of another chat, also on a disk that ignores case, or that
- * some system does not take, ends in `~` and 8 hex digits of the id's SHA-256.
- */
-export class ExportNames {
-  readonly #used = new Set<string>();
-
-  of(chatId: string): string {
-    const plain = chatId.replace(unsafe, "_");
-    const isSafe =
-      chatIdOfName(`${plain}.jsonl`) === chatId &&
-      Buffer.byteLength(plain) <= maxBytes &&
-      !reserved.test(plain) &&
-      !/^\.|[. ]$|^\s/.test(plain) &&
-      !plain.includes("~");
-    const name = isSafe && !this.#used.has(fold(plain)) ? plain : this.#marked(plain, chatId);
-    this.#used.add(fold(name));
-    return `${name}.jsonl`;
-  }
-
-  #marked(plain: string, chatId: string): string {
-    const digest = createHash("sha256").update(chatId).digest("hex").slice(0, 8);
-    let start = plain.replace(/^[.\s]+/, "_").replace(reserved, "_");
-    while (Buffer.byteLength(start) > maxBytes) start = [...start].slice(0, -1).join("");
-    return `${start}~${digest}`;
-  }
-}
-
-function fold(name: string): string {
-  return name.normalize("NFKD").toLowerCase();
 }

@@ -1,9 +1,9 @@
 // A log that another framework keeps, as a file of an export in the format `throughline`.
 import { jsonLine } from "../core/chat/render-jsonl.ts";
-import { conflict, corrupt, invalid, type ThroughlineError } from "../core/errors.ts";
+import { conflict, corrupt, invalid } from "../core/errors.ts";
 import { checkJson, isJsonObject, type JsonObject } from "../core/json.ts";
 import { fitting, object, type Read, required, text, whole } from "../core/shape.ts";
-import { checkId, sameRecord } from "../core/storage/batch.ts";
+import { batchesOf, checkId, sameRecord } from "../core/storage/batch.ts";
 import {
   allFrameworkLogs,
   frameworkLogsOf,
@@ -13,13 +13,13 @@ import {
 import {
   type LogRecord,
   type LogStore,
+  type LogTail,
   logLimits,
-  type StoredRecord,
 } from "../core/storage/log-store.ts";
 import type { Storage } from "../core/storage/storage.ts";
 import { importChats } from "./chat-import.ts";
-import { batchesOf } from "./chat-writer.ts";
-import { type ExportFile, ExportNames } from "./export.ts";
+import type { ExportFile } from "./export.ts";
+import { ExportNames } from "./file-names.ts";
 import {
   attempt,
   type ImportOptions,
@@ -107,15 +107,14 @@ export async function importOwn(
 
 /** Which log a file holds; `undefined` if it is none of a framework. */
 async function titleOf(source: Source): Promise<TitleLine | undefined> {
-  for await (const { bytes } of splitLines(source.bytes, maxLineBytes)) return titleIn(bytes);
+  for await (const { bytes } of splitLines(source.bytes, maxLineBytes)) {
+    const line = bytes && parsed(bytes);
+    return line && isTitle(line) ? required(titleShape, line, "its first line") : undefined;
+  }
   return undefined;
 }
 
-function titleIn(bytes: Uint8Array): TitleLine | undefined {
-  const line = parsed(bytes);
-  if (line?.["_type"] !== "metadata" || line["kind"] !== kind) return undefined;
-  return required(titleShape, line, "its first line");
-}
+const isTitle = (line: JsonObject) => line["_type"] === "metadata" && line["kind"] === kind;
 
 /** A record with its number, and with line separators escaped. */
 const maxLineBytes = 6 * logLimits.recordBytes + 64;
@@ -135,10 +134,21 @@ async function importLog(
   if (logs === undefined) throw invalid("it is of a framework that this version does not know");
   if (into !== undefined) throw invalid("a log of a framework cannot be imported into a chat");
   const known = await logs.tail(key, 1);
-  if (known !== undefined && !isSameHead(known.head, head)) throw isOther(collection, key);
   const seq = known?.seq ?? 0;
-  const { total, last, ...size } = await readThrough(source, seq);
-  if (total < seq || !isSame(last, known?.records[0])) throw isOther(collection, key);
+  // All of it is read before anything of it is stored.
+  const { chunks, size } = measured(source.bytes);
+  let total = 0;
+  let last: LogRecord | undefined;
+  for await (const record of recordsIn(chunks)) {
+    total++;
+    checkJson(record, `record ${total}`);
+    if (total === seq) last = record;
+  }
+  const isSame = known === undefined || (isSameHead(known.head, head) && isAt(last, known));
+  if (total < seq || !isSame) {
+    const name = `${JSON.stringify(key)} of ${collection}`;
+    throw conflict(`another log is here as ${name}: forget that one first`);
+  }
   if (total > seq) {
     for (const id of force ? [] : ownersOf(key, head)) {
       const forgotten_at = await chats.forgottenAt(id);
@@ -146,15 +156,13 @@ async function importLog(
       report.refused.push({ chat_id: key, source: source.name, forgotten_at, messages: 0 });
       return;
     }
-    const same = { ...source, bytes: sameBytes({ source, ...size }) };
     // It begins again: what a process knows of the log that was here is not true of this one.
     const born = "born" in head ? chats.ports.newId() : undefined;
     const own = known?.head ?? { ...head, born };
     let end = seq;
-    if (!dryRun) {
-      for await (const batch of batchesOf(after(seq, recordsIn(same)))) {
-        end = await logs.append(key, batch, { expectedSeq: end, head: own });
-      }
+    const batches = batchesOf(after(seq, recordsIn(sameBytes({ source, ...size() }))));
+    for await (const { records } of dryRun ? [] : batches) {
+      end = await logs.append(key, records, { expectedSeq: end, head: own });
     }
   }
   report.logs.push({ collection, key, source: source.name, records: total - seq, skipped: seq });
@@ -166,6 +174,12 @@ function isSameHead(a: JsonObject, b: JsonObject): boolean {
   return sameRecord(one ?? "", other ?? "");
 }
 
+/** Whether a log ends with this record. */
+function isAt(record: LogRecord | undefined, { records: [stored] }: LogTail): boolean {
+  const { seq: _, ...there } = stored ?? {};
+  return sameRecord(JSON.stringify(there), JSON.stringify(record ?? {}));
+}
+
 /** The ids by which a log may have been forgotten. */
 function ownersOf(key: string, { labels }: JsonObject): readonly string[] {
   const prefix = ownerLabel("");
@@ -174,37 +188,14 @@ function ownersOf(key: string, { labels }: JsonObject): readonly string[] {
   return [key, ...owners.map((label) => label.slice(prefix.length))];
 }
 
-/**
- * Reads a whole file before anything of it is stored.
- *
- * @returns how many records it has, and that of this number.
- * @throws ThroughlineError `THROUGHLINE_CORRUPT`, `THROUGHLINE_INVALID`.
- */
-async function readThrough(source: Source, seq: number) {
-  const { chunks, size } = measured(source.bytes);
-  let total = 0;
-  let last: LogRecord | undefined;
-  for await (const record of recordsIn({ ...source, bytes: chunks })) {
-    total++;
-    checkJson(record, `record ${total}`);
-    if (total === seq) last = record;
-  }
-  return { total, last, ...size() };
-}
-
-function isSame(record: LogRecord | undefined, stored: StoredRecord | undefined): boolean {
-  const { seq: _, ...there } = stored ?? {};
-  return sameRecord(JSON.stringify(there), JSON.stringify(record ?? {}));
-}
-
 /** The records of a file, without their numbers. @throws ThroughlineError `THROUGHLINE_CORRUPT`. */
-async function* recordsIn(source: Source): AsyncGenerator<LogRecord> {
+async function* recordsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<LogRecord> {
   let seq = 0;
   let hasEnd = false;
-  for await (const { number, bytes, part } of splitLines(source.bytes, maxLineBytes)) {
-    const line = part === "whole" ? parsed(bytes) : undefined;
+  for await (const { number, bytes: given } of splitLines(bytes, maxLineBytes)) {
+    const line = given && parsed(given);
     if (hasEnd || line === undefined) throw corrupt(`line ${number} is not a record`);
-    if (line["_type"] === "metadata" && line["kind"] === kind && !("seq" in line)) {
+    if (isTitle(line) && !("seq" in line)) {
       hasEnd = number > 1;
       if (hasEnd && line["records"] !== seq) throw corrupt(`it has ${seq} records, and had more`);
       continue;
@@ -222,9 +213,4 @@ async function* recordsIn(source: Source): AsyncGenerator<LogRecord> {
 async function* after(seq: number, records: AsyncIterable<LogRecord>): AsyncGenerator<LogRecord> {
   let at = 0;
   for await (const record of records) if (++at > seq) yield record;
-}
-
-function isOther(collection: string, key: string): ThroughlineError {
-  const name = `${JSON.stringify(key)} of ${collection}`;
-  return conflict(`another log is here as ${name}: forget that one first`);
 }

@@ -5,9 +5,9 @@ import { HeldClock } from "../../test/support/held-clock.ts";
 import { renderChat } from "../core/chat/render-chat.ts";
 import type { JsonObject } from "../core/json.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
+import type { Form } from "./chat-import.ts";
 import { importChats } from "./chat-import.ts";
 import { type ExportFormat, exportChats } from "./export.ts";
-import type { Form } from "./head-lines.ts";
 import type { ImportOptions } from "./import.ts";
 
 const chat = "a:b";

@@ -72,6 +72,30 @@ export function appendGroups<T>(all: readonly T[], recordOf: (each: T) => LogRec
   return groups;
 }
 
+/** Most characters of JSON, and most records, of one append of a copy: a copy that was cut off repeats little. */
+const batchLimits = { units: 2 * 1024 * 1024, records: 256 } as const;
+
+/**
+ * Cuts records that are read one after the other into lists that each fit into one append. The last list comes once
+ * it is known to be the last: what `records` throws at its end comes before it.
+ */
+export async function* batchesOf(
+  records: AsyncIterable<LogRecord>,
+): AsyncGenerator<{ readonly records: readonly LogRecord[]; readonly isLast: boolean }> {
+  let batch: LogRecord[] = [];
+  let units = 0;
+  for await (const record of records) {
+    if (batch.length === batchLimits.records || units > batchLimits.units) {
+      yield { records: batch, isLast: false };
+      batch = [];
+      units = 0;
+    }
+    batch.push(record);
+    units += JSON.stringify(record).length;
+  }
+  if (batch.length > 0) yield { records: batch, isLast: true };
+}
+
 /**
  * Checks everything that `append` promises to refuse, and serialises each record once.
  *

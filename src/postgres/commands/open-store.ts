@@ -92,27 +92,19 @@ function holdHome(
   }
 }
 
-/** A storage with a home beside it, as a file storage has one, and with something to end after it. */
+/** The same storage, as one with files has a home beside it, and with something to end after it is closed. */
 function withHome(
   storage: Storage,
   home: { readonly path: string; readonly lease: Lease } | undefined,
   end: () => Promise<void>,
 ): Storage {
-  const endBoth = () => {
-    home?.lease.release();
-    return end();
-  };
-  const ownHome = home && { path: home.path, assertWriter: () => home.lease.check() };
-  return { ...endingAfter(storage, endBoth), ownHome };
-}
-
-/** The same storage, with something to end after it is closed. */
-function endingAfter(storage: Storage, end: () => Promise<void>): Storage {
+  const closeStorage = storage.close.bind(storage);
   let closing: Promise<void> | undefined;
   const closeAll = async () => {
     try {
-      await storage.close();
+      await closeStorage();
     } finally {
+      home?.lease.release();
       await end();
     }
   };
@@ -120,17 +112,6 @@ function endingAfter(storage: Storage, end: () => Promise<void>): Storage {
     closing ??= closeAll();
     return closing;
   };
-  return {
-    leases: storage.leases,
-    cluster: storage.cluster,
-    logs: (collection, projection) => storage.logs(collection, projection),
-    documents: (collection) => storage.documents(collection),
-    files: (collection) => storage.files(collection),
-    ready: () => storage.ready(),
-    figures: () => storage.figures?.() ?? {},
-    repairs: () => storage.repairs(),
-    onRepair: (listener) => storage.onRepair(listener),
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  const ownHome = home && { path: home.path, assertWriter: () => home.lease.check() };
+  return Object.defineProperties(storage, { ownHome: { value: ownHome }, close: { value: close } });
 }

@@ -1,15 +1,33 @@
+import { createHash } from "node:crypto";
 import { movesKey, movesOf } from "../../core/chat/move-under-way.ts";
 import { type Clock, isoTime, systemClock } from "../../core/clock.ts";
-import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import {
+  conflict,
+  corrupt,
+  isThroughlineError,
+  ThroughlineError,
+  unless,
+} from "../../core/errors.ts";
 import { type NewId, randomId } from "../../core/ids.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { batchesOf } from "../../core/storage/batch.ts";
 import { companionAnswers } from "../../core/storage/cluster.ts";
+import type { DocumentStore } from "../../core/storage/document-store.ts";
 import type { FileStore } from "../../core/storage/file-store.ts";
 import { companionLease, type Lease } from "../../core/storage/leases.ts";
+import {
+  type AppendOptions,
+  type LogRecord,
+  type LogStore,
+  type StoredRecord,
+  update,
+} from "../../core/storage/log-store.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { systemTimers, type Timers } from "../../core/timers.ts";
-import { append, copyLog, isNotSame, type OnDamage } from "./copy-log.ts";
 import { documentPlaces, everyLog, type FoundLog, filePlaces, placeName } from "./places.ts";
+
+/** What to do about records of the source that damage took. */
+type OnDamage = "refuse" | "mark";
 
 export interface CopyProgress {
   /** Logs that were begun. */
@@ -108,11 +126,10 @@ async function hold(
 }
 
 async function copy(from: Storage, to: Storage, options: CopyOptions): Promise<CopyReport> {
-  const { damaged = "refuse", signal } = options;
   const of = await begin(from, to, options);
-  const files = await copyFiles(from, to, { damaged, signal });
+  const files = await copyFiles(from, to, options);
   const { records, copied } = await copyLogs(from, to, options, of);
-  const documents = await copyDocuments(from, to, signal);
+  const documents = await copyDocuments(from, to, options);
   const report = { logs: of, records, documents, files, copied };
   await note(to, options, "done", { ...report });
   return report;
@@ -150,9 +167,7 @@ async function begin(from: Storage, to: Storage, options: CopyOptions): Promise<
 const nameOf = (collection: string, key: string) => JSON.stringify([collection, key]);
 
 function isNotEmpty(name: string): ThroughlineError {
-  return new ThroughlineError(`the target is not empty: it holds ${name}. Nothing was written`, {
-    code: "THROUGHLINE_CONFLICT",
-  });
+  return conflict(`the target is not empty: it holds ${name}. Nothing was written`);
 }
 
 /** Adds to the log of moves, which no copy takes along. Its head says whether the storage is whole. */
@@ -168,27 +183,21 @@ async function note(
 }
 
 async function copyLogs(from: Storage, to: Storage, options: CopyOptions, of: number) {
-  const { damaged = "refuse", signal, onProgress } = options;
   const progress = { logs: 0, of, records: 0 };
   let records = 0;
-  const copyOne = async ({ place, logs, row: { key } }: FoundLog) => {
-    signal?.throwIfAborted();
-    progress.logs++;
-    onProgress?.({ ...progress });
-    const onStored = (count: number) => {
-      progress.records += count;
-      onProgress?.({ ...progress });
-    };
-    const name = placeName(place.collection, key);
-    const target = to.logs(place.collection, place.projection);
-    const count = await copyLog(logs, target, { key, name, damaged, signal, onStored });
-    records += count;
+  const tell = (stored: number) => {
+    progress.records += stored;
+    options.onProgress?.({ ...progress });
   };
   const logs = everyLog(from);
   const work = async () => {
     // The workers share one walk. The first that fails ends it for all.
-    for await (const found of { [Symbol.asyncIterator]: () => ({ next: () => logs.next() }) }) {
-      await copyOne(found);
+    for (let next = await logs.next(); next.done !== true; next = await logs.next()) {
+      options.signal?.throwIfAborted();
+      progress.logs++;
+      tell(0);
+      const count = await copyLog(next.value, to, options, tell);
+      records += count;
     }
   };
   const workers = Array.from({ length: logsAtOnce }, () =>
@@ -202,13 +211,121 @@ async function copyLogs(from: Storage, to: Storage, options: CopyOptions, of: nu
   return { records, copied: progress.records };
 }
 
-interface FileOptions {
-  readonly damaged: OnDamage;
-  readonly signal: AbortSignal | undefined;
+/**
+ * Copies a log: records under the same ids and numbers, and with the last of them the head. Continues where an
+ * earlier copy ended, if that is the beginning of the source's log; else it copies the log again. Then it reads
+ * the copy, and compares.
+ *
+ * @param onStored called after each append, with the number of its records.
+ * @returns how many records the log has: none if damage took all of it, and is marked.
+ * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something was written to one of them while it was copied.
+ * @throws ThroughlineError `THROUGHLINE_CORRUPT`: a record cannot be read, and damage is refused.
+ */
+async function copyLog(
+  { place: { collection, projection }, logs: source, row: { key } }: FoundLog,
+  to: Storage,
+  { damaged = "refuse", signal }: CopyOptions,
+  onStored: (count: number) => void,
+): Promise<number> {
+  const target = to.logs(collection, projection);
+  const name = placeName(collection, key);
+  const end = await source.tail(key, 0);
+  if (end === undefined) return 0;
+  const isNothing = end.seq === 0; // there is no number at which a mark could stand
+  if (isNothing && end.damaged && damaged === "refuse") {
+    throw corrupt(`${name} is damaged: nothing of it can be read`);
+  }
+  const given = (until: number) => recordsOf(source, key, { name, until, damaged });
+  let seq = (await target.tail(key, 0))?.seq ?? 0;
+  const isBegun = seq <= end.seq && (await areSame(target.read(key), given(seq)));
+  if (!isBegun || isNothing) {
+    await target.delete(key);
+    seq = 0;
+  }
+  if (isNothing) return 0;
+  for await (const { records, isLast } of batchesOf(after(seq, given(end.seq)))) {
+    signal?.throwIfAborted();
+    const options = { expectedSeq: seq, head: isLast ? end.head : undefined };
+    seq = await append(target, key, records, options);
+    onStored(records.length);
+  }
+  const stateOf = async (logs: LogStore) => {
+    const tail = await logs.tail(key, 0);
+    return JSON.stringify([tail?.seq, tail?.head]);
+  };
+  const state = JSON.stringify([end.seq, end.head]);
+  if ((await stateOf(target)) !== state) await target.erase(key, [], { head: end.head });
+  const states = [await stateOf(source), await stateOf(target)];
+  const isSame = states.every((each) => each === state);
+  if (isSame && (await areSame(target.read(key), given(end.seq)))) return end.seq;
+  throw isNotSame(name);
+}
+
+function isNotSame(name: string): ThroughlineError {
+  return conflict(
+    `${name} is not the same in both: something was written during the copy. Run it again`,
+  );
+}
+
+async function areSame(...all: readonly AsyncIterable<StoredRecord>[]): Promise<boolean> {
+  const digests = all.map(async (records) => {
+    const digest = createHash("sha256");
+    for await (const record of records) digest.update(`${JSON.stringify(record)}\n`);
+    return digest.digest("hex");
+  });
+  return new Set(await Promise.all(digests)).size === 1;
+}
+
+/** Repeats an append with an unknown outcome: the ids settle it. */
+function append(
+  logs: LogStore,
+  key: string,
+  batch: readonly LogRecord[],
+  options: AppendOptions,
+): Promise<number> {
+  const isUnknown = (error: unknown) => isThroughlineError(error, "THROUGHLINE_OUTCOME_UNKNOWN");
+  return update(() => logs.append(key, batch, options), isUnknown);
+}
+
+/** What follows the record of a number, without the numbers. */
+async function* after(
+  number: number,
+  records: AsyncIterable<StoredRecord>,
+): AsyncGenerator<LogRecord> {
+  for await (const { seq, ...record } of records) if (seq > number) yield record;
+}
+
+/** Reads the records of a log without a gap: a mark stands where one was lost, so that all other numbers stay. */
+async function* recordsOf(
+  logs: LogStore,
+  key: string,
+  options: { readonly name: string; readonly until: number; readonly damaged: OnDamage },
+): AsyncGenerator<StoredRecord> {
+  const { name, until, damaged } = options;
+  let next = 1;
+  const fill = function* (end: number) {
+    if (next < end && damaged === "refuse") {
+      throw corrupt(`${name} is damaged: record ${next} cannot be read`);
+    }
+    for (; next < end; next++) {
+      yield { id: `lost:${next}`, seq: next, _type: "metadata", kind: "lost" };
+    }
+  };
+  for await (const record of logs.read(key)) {
+    if (record.seq > until) break;
+    yield* fill(record.seq);
+    yield record;
+    next = record.seq + 1;
+  }
+  yield* fill(until + 1);
 }
 
 /** Makes the files of every chat the same, one in memory at a time. @returns how many there are. */
-async function copyFiles(from: Storage, to: Storage, options: FileOptions): Promise<number> {
+async function copyFiles(
+  from: Storage,
+  to: Storage,
+  { damaged, signal }: CopyOptions,
+): Promise<number> {
   let count = 0;
   for (const collection of filePlaces) {
     const [source, target] = [from.files(collection), to.files(collection)];
@@ -219,9 +336,11 @@ async function copyFiles(from: Storage, to: Storage, options: FileOptions): Prom
       const others = own.filter((hash) => !given.includes(hash));
       if (others.length > 0) await target.delete(key, others);
       for (const hash of given) {
-        options.signal?.throwIfAborted();
-        if ((await whole(target, key, hash, "mark")) === undefined) {
-          const bytes = await whole(source, key, hash, options.damaged);
+        signal?.throwIfAborted();
+        if (!own.includes(hash)) {
+          const mayBeDamaged = unless("THROUGHLINE_CORRUPT");
+          const reading = source.get(key, hash);
+          const bytes = await (damaged === "mark" ? reading.catch(mayBeDamaged) : reading);
           if (bytes === undefined) continue;
           await target.put(key, bytes); // which checks that the bytes have their hash
         }
@@ -236,48 +355,27 @@ async function hashesIn(files: FileStore, key: string): Promise<readonly string[
   return (await files.list(key)).map(({ sha256 }) => sha256);
 }
 
-/** @throws ThroughlineError `THROUGHLINE_CORRUPT`: it is damaged, and that is not to be passed over. */
-async function whole(
-  files: FileStore,
-  key: string,
-  hash: string,
-  damaged: OnDamage,
-): Promise<Uint8Array | undefined> {
-  try {
-    return await files.get(key, hash);
-  } catch (error) {
-    if (damaged === "refuse" || !isThroughlineError(error, "THROUGHLINE_CORRUPT")) throw error;
-    return undefined;
-  }
-}
-
 /** Makes the documents the same. @returns how many there are. */
-async function copyDocuments(
-  from: Storage,
-  to: Storage,
-  signal: AbortSignal | undefined,
-): Promise<number> {
+async function copyDocuments(from: Storage, to: Storage, { signal }: CopyOptions): Promise<number> {
   let count = 0;
   for (const collection of documentPlaces) {
     const [source, target] = [from.documents(collection), to.documents(collection)];
+    const textIn = async (documents: DocumentStore, key: string) =>
+      JSON.stringify((await documents.read(key))?.value);
     for (const key of new Set([...(await source.keys()), ...(await target.keys())])) {
       signal?.throwIfAborted();
       const given = (await source.read(key))?.value;
-      if (given === undefined) {
-        await target.delete(key);
-        continue;
-      }
-      const text = JSON.stringify(given);
       const own = await target.read(key);
-      if (JSON.stringify(own?.value) !== text) {
+      if (given === undefined) await target.delete(key);
+      else if (JSON.stringify(own?.value) !== JSON.stringify(given)) {
         await target.write(key, given, { expectedRevision: own?.revision ?? 0 });
       }
       // The one before it, perhaps of a copy that was killed here, may hold words forgotten since.
       await target.forgetCopies(key);
-      const [now, copied] = [await source.read(key), await target.read(key)];
-      if (JSON.stringify(now?.value) !== text || JSON.stringify(copied?.value) !== text)
-        throw isNotSame(placeName(collection, key));
-      count++;
+      const text = JSON.stringify(given);
+      const texts = [await textIn(source, key), await textIn(target, key)];
+      if (texts.some((each) => each !== text)) throw isNotSame(placeName(collection, key));
+      if (given !== undefined) count++;
     }
   }
   return count;

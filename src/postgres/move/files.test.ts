@@ -98,24 +98,3 @@ test("a damaged file refuses the copy, or is left out where damage is to be pass
   assert.equal((await copyCompanion(source, target, { damaged: "mark" })).files, 2);
   assert.deepEqual(await filesOf(target), { a: ["one"], b: ["one"] });
 });
-
-test("a file that is damaged in an interrupted copy is copied again", async (t) => {
-  const { storage: source } = await storageWith(t, { a: ["two"] });
-  const { storage: target } = await storageWith(t, {});
-  // The note, and the file.
-  const stopped = stoppingStorage(target, { write: 2, when: "after" });
-  await assert.rejects(copyCompanion(source, stopped), { name: "Stopped" });
-  const damaged = damagedIn(target, "two");
-  const put: string[] = [];
-  const files: Storage["files"] = (collection) => {
-    const store = damaged.files(collection);
-    return Object.assign(store, {
-      put: (key: string, bytes: Uint8Array) => {
-        put.push(hashOf(bytes));
-        return target.files(collection).put(key, bytes);
-      },
-    });
-  };
-  await copyCompanion(source, { ...damaged, files });
-  assert.deepEqual(put, [hashOf(bytesOf("two"))]);
-});
