@@ -7,6 +7,7 @@ import { type Period, periodShape } from "../core/chat/period.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import type { JsonObject } from "../core/json.ts";
 import {
+  checked,
   extensible,
   list,
   nullAsAbsent,
@@ -79,6 +80,10 @@ export const ownChat: ChatForm = {
   },
 };
 
+const recordId = checked(text(), (id, at) => {
+  if (!isId(id)) at.says("must be the id of a record");
+});
+
 /** Of a file that has lost records no number is larger than what it has. */
 function headShape(records: number, messages: number): Shape<JsonObject> {
   const count = (otherwise: number) => whole(0, Number.MAX_SAFE_INTEGER, otherwise);
@@ -99,6 +104,9 @@ function headShape(records: number, messages: number): Shape<JsonObject> {
     // What it says to the person and to the model is not taken from a file.
     open_turn: optional(object({ id: text(), seq: upTo(records), attempts: count(0) }, "left out")),
     pending: optional(list(text())),
+    summary: optional(
+      object({ id: recordId, up_to_seq: upTo(records), after_seq: upTo(records) }, "left out"),
+    ),
     view_from: optional(record(upTo(records))),
     provider_start: optional(record(upTo(records))),
     session: optional(nullable(periodShape)),

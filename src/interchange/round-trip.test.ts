@@ -83,7 +83,9 @@ async function lived(): Promise<Throughline> {
   await used(3);
   await say("user", "After the reset", { id: "m7", extra: { _type: "x" }, mine: { z: 1, a: 2 } });
   await chats.change("telegram:42", (transaction) => {
-    transaction.control("compaction", { up_to_seq: 3, summary: "They greeted." });
+    const scope = { up_to_seq: 3, after_seq: 0 };
+    transaction.control("compaction", { ...scope, summary: "They greeted." }, "compaction:1");
+    transaction.set({ summary: { id: "compaction:1", ...scope } });
     transaction.set({ view_from: { claude: 5 }, provider_start: { codex: 2 } });
     transaction.set({
       open_turn: { id: "m7", seq: transaction.seq - 1, attempts: 2 },
