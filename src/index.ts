@@ -18,6 +18,7 @@ export type {
 } from "./core/chat/message.ts";
 export type { MessageInput } from "./core/chat/message-input.ts";
 export type { MessagePage } from "./core/chat/message-page.ts";
+export type { UsageDelta } from "./core/chat/period.ts";
 export type {
   PeriodView,
   ProviderSessions,
@@ -26,7 +27,6 @@ export type {
 } from "./core/chat/provider-sessions.ts";
 export type { FindChatsOptions, FoundChat, MessageHit } from "./core/chat/search-chats.ts";
 export type { Interaction } from "./core/chat/summary.ts";
-export type { UsageDelta } from "./core/chat/usage.ts";
 export type { WorkingMemories, WorkingMemory } from "./core/chat/working-memory.ts";
 export { type Clock, systemClock } from "./core/clock.ts";
 export { type ErrorCode, errorCodes, isThroughlineError, ThroughlineError } from "./core/errors.ts";

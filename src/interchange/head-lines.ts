@@ -1,6 +1,11 @@
-import { type ChatHead, readHead, titleFrom } from "../core/chat/chat-head.ts";
+import {
+  type ChatHead,
+  isExtraSize,
+  isMetadataSize,
+  readHead,
+  titleFrom,
+} from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
-import { isExtraSize, isMetadataSize } from "../core/chat/chat-metadata.ts";
 import { type Period, periodShape } from "../core/chat/period.ts";
 import { readStamp } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";

@@ -1,7 +1,8 @@
 // Records in a file of ours, which are taken as they stand.
-import { controlId, isControlId, markKinds } from "../core/chat/control-ids.ts";
+
 import { isControl, isMessage } from "../core/chat/message.ts";
 import { messageRecord } from "../core/chat/message-input.ts";
+import { controlId, isControlId, markKinds } from "../core/chat/record-ids.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import type { JsonObject } from "../core/json.ts";
 import { checkId } from "../core/storage/batch.ts";

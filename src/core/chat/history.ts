@@ -12,9 +12,8 @@ import {
   type ModelInput,
   type StoredMessage,
 } from "./message.ts";
-import type { ModelTarget } from "./model-row.ts";
+import { historyBudget, type ModelTarget, messageTokens } from "./model-row.ts";
 import { withoutName } from "./person-name.ts";
-import { historyBudget, messageTokens } from "./token-budget.ts";
 import { lastTurns, markedText, type Turn, turnsOf } from "./turns.ts";
 
 export interface HistoryView {

@@ -26,8 +26,7 @@ import { Answer, type AnswerEnd } from "./answer.ts";
 import { type Attempt, toResponderError, unavailable } from "./errors.ts";
 import { ModelCall, type StreamPart } from "./model-call.ts";
 import { costUsd, type Price, unknownUsage } from "./prices.ts";
-import { writeProviderData } from "./provider-data.ts";
-import { planSession, sessionIdOf } from "./provider-session.ts";
+import { planSession, sessionIdOf, writeProviderData } from "./provider-data.ts";
 import {
   type OfferedTools,
   type Responder,
