@@ -7,7 +7,6 @@ export type { ChatRow } from "./core/chat/chat-head.ts";
 export type { Chats } from "./core/chat/chats.ts";
 export type { ForgetReceipt } from "./core/chat/forget.ts";
 export type { FreshnessOptions, FreshnessRules, Reason } from "./core/chat/freshness.ts";
-export type { HistoryOptions, HistoryView } from "./core/chat/history.ts";
 export type {
   Attachment,
   ModelFile,

@@ -176,7 +176,7 @@ class AiSdkModel implements Responder {
     thinking: boolean | undefined,
     signal: AbortSignal,
   ): AsyncGenerator<ResponderEvent, void> {
-    const { firstTokenTimeoutMs, idleTimeoutMs, totalTimeoutMs, model, ...options } = this.#options;
+    const { firstTokenTimeoutMs, idleTimeoutMs, totalTimeoutMs, model } = this.#options;
     const { messages, resumed, ...plan } = planSession(model.provider, request);
     const { tools, span = silentSpan } = request;
     const attempt = { name: this.#name, resumed, usage: unknownUsage };
@@ -200,7 +200,6 @@ class AiSdkModel implements Responder {
         abortSignal: AbortSignal.any([signal, reader.signal]),
         telemetry: { isEnabled: false },
         onError: () => undefined, // its default prints the request; the stream brings the error to us
-        maxOutputTokens: options.maxOutputTokens,
         tools: tools && toAiTools(tools, span),
         stopWhen: isStepCount(maxSteps),
       });

@@ -21,17 +21,12 @@ export interface AnswerEnd {
 /** What is told is bounded by who reads it: this bounds the rest, in UTF-16 units. */
 const mostUntoldChars = 4 * 1024 * 1024;
 
-interface Reasoning {
-  text: string;
-  metadata: ProviderMetadata | undefined;
-}
-
 /** Turns the parts of one AI SDK stream into events, and keeps what only the end makes useful. */
 export class Answer {
   readonly #keepsPlain: boolean;
   readonly #toolInputs = new Map<string, string>();
   /** What was thought since the last call of this step. */
-  readonly #reasoning = new Map<string, Reasoning>();
+  readonly #reasoning = new Map<string, { -readonly [K in keyof Thought]: Thought[K] }>();
   /** This step has thought and called something: its next call is of the same message. */
   #hasCalled = false;
   #isThoughtTold = false;
