@@ -7,7 +7,6 @@ export type { ChatRow } from "./core/chat/chat-head.ts";
 export type { Chats } from "./core/chat/chats.ts";
 export type { ForgetReceipt } from "./core/chat/forget.ts";
 export type { FreshnessOptions, FreshnessRules, Reason } from "./core/chat/freshness.ts";
-export type { HistoryOptions, HistoryView } from "./core/chat/history.ts";
 export type {
   Attachment,
   ModelFile,
@@ -18,6 +17,7 @@ export type {
 } from "./core/chat/message.ts";
 export type { MessageInput } from "./core/chat/message-input.ts";
 export type { MessagePage } from "./core/chat/message-page.ts";
+export type { UsageDelta } from "./core/chat/period.ts";
 export type {
   PeriodView,
   ProviderSessions,
@@ -26,7 +26,6 @@ export type {
 } from "./core/chat/provider-sessions.ts";
 export type { FindChatsOptions, FoundChat, MessageHit } from "./core/chat/search-chats.ts";
 export type { Interaction } from "./core/chat/summary.ts";
-export type { UsageDelta } from "./core/chat/usage.ts";
 export type { WorkingMemories, WorkingMemory } from "./core/chat/working-memory.ts";
 export { type Clock, systemClock } from "./core/clock.ts";
 export { type ErrorCode, errorCodes, isThroughlineError, ThroughlineError } from "./core/errors.ts";

@@ -4,7 +4,7 @@ import { env } from "node:process";
 import { test } from "node:test";
 import { runsProjection } from "../src/companion/runs.ts";
 import { extendWithCompanion } from "../src/companion/start-companion.ts";
-import { answerId } from "../src/core/chat/turn-ids.ts";
+import { answerId } from "../src/core/chat/record-ids.ts";
 import { systemTimers, type Timers } from "../src/core/timers.ts";
 import { openPostgresStorage } from "../src/postgres/postgres.ts";
 import { seededRandom } from "../src/testing/random.ts";

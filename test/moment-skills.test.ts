@@ -10,7 +10,7 @@ import { readEnvironment } from "../src/cli/env.ts";
 import { resolveSettings } from "../src/cli/settings.ts";
 import { silentLogger } from "../src/core/logger.ts";
 import { parseModelName } from "../src/core/models/model-name.ts";
-import { createResponder } from "../src/core/models/models.ts";
+import { createResponder } from "../src/core/models/registry.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { systemTimers } from "../src/core/timers.ts";
 import type { Turn } from "../src/core/turns/turn.ts";

@@ -1,7 +1,7 @@
 // A provider that cannot answer now: what the person hears of it, over a real connection to a model server.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { createResponder } from "../src/core/models/models.ts";
+import { createResponder } from "../src/core/models/registry.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { createServer } from "../src/server/server.ts";
 import { openAiServer, type Reply } from "./support/openai-server.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { estimateTokens } from "../core/chat/token-budget.ts";
+import { estimateTokens } from "../core/chat/model-row.ts";
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import type { ServerFeature } from "../server/options.ts";
 import { json, type Router } from "../server/router.ts";

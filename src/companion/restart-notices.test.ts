@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Machine, type RunOfCompanion } from "../../test/support/kept-companion.ts";
-import { controlId } from "../core/chat/control-ids.ts";
+import { controlId } from "../core/chat/record-ids.ts";
 import type { RestartNotice } from "./restart-notices.ts";
 
 const end = Number.MAX_SAFE_INTEGER;

@@ -1,4 +1,4 @@
-import { chatZone } from "../core/chat/chat-metadata.ts";
+import { chatZone } from "../core/chat/chat-head.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";

@@ -20,7 +20,6 @@ import { companionPart, partOf } from "./conversation/companion-part.ts";
 import { forgetLeft, keptChats } from "./forget-chat.ts";
 import type { CompanionOptions } from "./options.ts";
 
-export { historyView } from "../core/chat/history.ts";
 export { WorkingMemories, WorkingMemory } from "../core/chat/working-memory.ts";
 export type {
   CoordinatorPorts,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { isExtraSize } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
-import { isExtraSize } from "../core/chat/chat-metadata.ts";
 import { fromDuctor, type Imported } from "../core/chat/legacy.ts";
 import type { Period } from "../core/chat/period.ts";
 import { instantOf } from "../core/chat/stamp.ts";

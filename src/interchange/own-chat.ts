@@ -1,6 +1,6 @@
 // Chats as `export --format throughline` writes them: records are taken as they stand.
 import { type ChatHead, readHead } from "../core/chat/chat-head.ts";
-import { controlId, isControlId, markKinds } from "../core/chat/control-ids.ts";
+import { controlId, isControlId, markKinds } from "../core/chat/record-ids.ts";
 import { isControl, isMessage } from "../core/chat/message.ts";
 import { messageRecord } from "../core/chat/message-input.ts";
 import { type Period, periodShape } from "../core/chat/period.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { LLMock } from "@copilotkit/aimock";
 import { parseModelName } from "../../src/core/models/model-name.ts";
-import { createResponder } from "../../src/core/models/models.ts";
+import { createResponder } from "../../src/core/models/registry.ts";
 import { systemTimers } from "../../src/core/timers.ts";
 import { offerSkills } from "../../src/moments/turns/skills.ts";
 import type { Companion } from "../support/server-fixture.ts";

@@ -8,7 +8,7 @@ import type { Page, Request } from "playwright-core";
 import type { StoredMessage } from "../../src/core/chat/message.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { randomId } from "../../src/core/ids.ts";
-import { createResponder } from "../../src/core/models/models.ts";
+import { createResponder } from "../../src/core/models/registry.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { createServer } from "../../src/server/server.ts";
 import { type Random, seededRandom } from "../../src/testing/random.ts";

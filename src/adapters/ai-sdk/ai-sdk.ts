@@ -2,10 +2,9 @@
 // its chat page.
 export { type AiSdkResponderOptions, aiSdkResponder } from "../../core/models/ai-sdk-responder.ts";
 export { type ModelSpec, modelName, parseModelName } from "../../core/models/model-name.ts";
-export { createResponder } from "../../core/models/models.ts";
 export { offlineResponder } from "../../core/models/offline-responder.ts";
 export type { Price, Prices } from "../../core/models/prices.ts";
-export { ResponderRegistry } from "../../core/models/registry.ts";
+export { createResponder, ResponderRegistry } from "../../core/models/registry.ts";
 export type { ModelSettings } from "../../core/models/settings.ts";
 export { type ChatRoutes, chatRoutes } from "./chat-routes.ts";
 export { loadMessages } from "./load-messages.ts";

@@ -3,10 +3,10 @@
 // text and its calls are those of our own messages, and each result is a message too: any model can continue.
 import { isDeepStrictEqual } from "node:util";
 import type { Chats } from "../../core/chat/chats.ts";
-import { checkMessageId } from "../../core/chat/control-ids.ts";
 import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
+import { checkMessageId } from "../../core/chat/record-ids.ts";
 import { unless } from "../../core/errors.ts";
 import { fitText, isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { OpenInput } from "../../core/turns/open-turn.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { chatZone } from "../../core/chat/chat-metadata.ts";
+import { chatZone } from "../../core/chat/chat-head.ts";
 import { takeBackFrom } from "../../core/chat/erasure.ts";
 import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import { judge } from "../../core/chat/freshness.ts";

@@ -3,8 +3,8 @@
 
 import { z } from "zod";
 import { fitting } from "../../core/answer-size.ts";
+import { checkMetadata } from "../../core/chat/chat-head.ts";
 import { notFound } from "../../core/chat/chat-log.ts";
-import { checkMetadata } from "../../core/chat/chat-metadata.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import { invalid } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";

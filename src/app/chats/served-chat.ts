@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Settings } from "../../cli/settings.ts";
-import { chatZone } from "../../core/chat/chat-metadata.ts";
+import { chatZone } from "../../core/chat/chat-head.ts";
 import { resolveFreshness } from "../../core/chat/freshness.ts";
 import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import type { JsonObject } from "../../core/json.ts";

@@ -1,7 +1,7 @@
 import { isThroughlineError } from "../../core/errors.ts";
 import { type ModelSpec, modelName, shownModel } from "../../core/models/model-name.ts";
-import { createResponder } from "../../core/models/models.ts";
 import { placeOf, providers } from "../../core/models/providers.ts";
+import { createResponder } from "../../core/models/registry.ts";
 import type { ModelSettings } from "../../core/models/settings.ts";
 import type { Settings } from "../settings.ts";
 import type { Check, Checker } from "./check.ts";

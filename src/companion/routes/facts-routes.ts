@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { estimateTokens } from "../../core/chat/token-budget.ts";
+import { estimateTokens } from "../../core/chat/model-row.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { json, type Router } from "../../server/router.ts";
 import { version } from "../../server/schemas.ts";

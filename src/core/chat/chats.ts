@@ -3,10 +3,16 @@ import { conflict, errorName, invalid, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { checkCount } from "../storage/key.ts";
 import { type LogStore, type StoredRecord, update } from "../storage/log-store.ts";
-import { type ChatHead, type ChatRow, chatRow, readHead, titleFrom, titleOf } from "./chat-head.ts";
+import {
+  type ChatHead,
+  type ChatRow,
+  chatRow,
+  checkMetadata,
+  readHead,
+  titleFrom,
+  titleOf,
+} from "./chat-head.ts";
 import { alreadyThere, ChatLog, checkChatId, notFound } from "./chat-log.ts";
-import { checkMetadata } from "./chat-metadata.ts";
-import { checkMessageId, controlId } from "./control-ids.ts";
 import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";
 import { assertParts } from "./exact.ts";
 import {
@@ -22,6 +28,7 @@ import { isMessage, type StoredMessage } from "./message.ts";
 import { type MessageInput, roleOf } from "./message-input.ts";
 import { type MessagePage, messagePage, type PageWanted } from "./message-page.ts";
 import { endPeriod } from "./provider-sessions.ts";
+import { checkMessageId, controlId } from "./record-ids.ts";
 import {
   damagedChats,
   type FindChatsOptions,

@@ -5,10 +5,10 @@ import type { LogStore } from "../storage/log-store.ts";
 import { attachedOnlyIn } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatLog, type Erasure, notFound } from "./chat-log.ts";
-import { markKinds } from "./control-ids.ts";
 import { Marks } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import { withoutSessionIds } from "./period.ts";
+import { markKinds } from "./record-ids.ts";
 import type { Transaction } from "./transaction.ts";
 import { endWaits, pendingId, waitingInput } from "./waiting.ts";
 

@@ -1,7 +1,6 @@
 import { tokensOf } from "./attachments.ts";
 import type { ModelInput } from "./message.ts";
-import { attachmentNotes, rowOf } from "./model-row.ts";
-import { estimateTokens, messageTokens } from "./token-budget.ts";
+import { attachmentNotes, estimateTokens, messageTokens, rowOf } from "./model-row.ts";
 import { type Turn, turnTokens } from "./turns.ts";
 
 interface Fit {

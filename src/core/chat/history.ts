@@ -1,5 +1,3 @@
-import { invalid } from "../errors.ts";
-import { aFunction, anObject, checkArgument } from "../options.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { attachmentsOf } from "./attachments.ts";
 import { type ChatHead, startFor } from "./chat-head.ts";
@@ -12,9 +10,8 @@ import {
   type ModelInput,
   type StoredMessage,
 } from "./message.ts";
-import type { ModelTarget } from "./model-row.ts";
+import { historyBudget, type ModelTarget, messageTokens } from "./model-row.ts";
 import { withoutName } from "./person-name.ts";
-import { historyBudget, messageTokens } from "./token-budget.ts";
 import { lastTurns, markedText, type Turn, turnsOf } from "./turns.ts";
 
 export interface HistoryView {
@@ -85,12 +82,8 @@ export async function summaryFor(
  *
  * @param records ascending by `seq` and without gaps, from anywhere at or before the start of the
  * scope up to the newest.
- * @throws ThroughlineError `THROUGHLINE_INVALID`: an option that is no whole number or token count.
  */
 export function historyView(records: Iterable<StoredRecord>, options: HistoryOptions): HistoryView {
-  checkArgument(Object(records)[Symbol.iterator], "what iterates over records", aFunction);
-  checkArgument(options, "options", anObject);
-  checkHistoryOptions(options);
   const scope = new Scope(options);
   [...records].reverse().every((record) => scope.add(record));
   return viewOf(scope, options);
@@ -104,7 +97,6 @@ export const pageRecords = 200;
  * scope, to the turn in which a summary ends, or until the oldest turns that were read do not fit any more.
  *
  * @param newest the first page, if it was read.
- * @throws ThroughlineError `THROUGHLINE_INVALID`, and what the store rejects with.
  */
 export async function readHistory(
   log: Pick<LogStore, "page">,
@@ -112,7 +104,6 @@ export async function readHistory(
   options: HistoryOptions,
   newest?: readonly StoredRecord[],
 ): Promise<HistoryView> {
-  checkHistoryOptions(options);
   const { summary } = options;
   const scope = new Scope(options);
   const room = roomOf(options);
@@ -266,18 +257,4 @@ function join(a: ModelInput, b: ModelInput): ModelInput | undefined {
   if (a.providerData?.["response_id"] !== undefined || b.providerData !== undefined)
     return undefined;
   return { ...a, ...b, content: [a.content, b.content].filter((text) => text !== "").join("\n\n") };
-}
-
-/** Called for each turn. @throws ThroughlineError `THROUGHLINE_INVALID`: an option that is no whole number or token count. */
-export function checkHistoryOptions(options: HistoryOptions): void {
-  for (const name of ["lastMessages", "startSeq", "viewFromSeq"] as const) {
-    const { [name]: count = 0 } = options;
-    if (!Number.isSafeInteger(count)) throw invalid(`history: ${name} must be a whole number`);
-  }
-  for (const name of ["window", "budgetTokens"] as const) {
-    const { [name]: tokens = 0 } = options;
-    if (!(Number.isFinite(tokens) && tokens >= 0)) {
-      throw invalid(`history: ${name} must be a number from 0`);
-    }
-  }
 }

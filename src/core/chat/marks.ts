@@ -1,10 +1,9 @@
 // What is shown of a chat: one answer, for pages, models, search, exports, forks and turns.
 import { isErased } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
-import { controlId, hidingKinds, type MarkKind } from "./control-ids.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
+import { controlId, hidingKinds, type MarkKind, retryAnswerId } from "./record-ids.ts";
 import type { Records } from "./render-rows.ts";
-import { retryAnswerId } from "./turn-ids.ts";
 
 type Logs = Pick<LogStore, "findAll">;
 

@@ -2,9 +2,9 @@ import { isErased } from "../storage/batch.ts";
 import { checkCount } from "../storage/key.ts";
 import { logLimits, type StoredRecord } from "../storage/log-store.ts";
 import type { ChatLog } from "./chat-log.ts";
-import { isControlId } from "./control-ids.ts";
 import { Marks } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
+import { isControlId } from "./record-ids.ts";
 
 export interface MessagePage {
   /** Oldest first. */

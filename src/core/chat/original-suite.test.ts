@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { type FreshnessOptions, judge, resolveFreshness } from "./freshness.ts";
 import { fromDuctor } from "./legacy.ts";
 import {
+  applyUsage,
   bucketOf,
   isNew,
   newPeriod,
@@ -13,8 +14,8 @@ import {
   resetProvider,
   rollOver,
   syncTarget,
+  type UsageDelta,
 } from "./period.ts";
-import { applyUsage, type UsageDelta } from "./usage.ts";
 
 const at = (stamp: string) => Date.parse(stamp);
 

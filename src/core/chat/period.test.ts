@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { isThroughlineError } from "../errors.ts";
 import { checkJson } from "../json.ts";
 import {
+  applyUsage,
   bucketOf,
   humanActed,
   isNew,
@@ -14,7 +15,6 @@ import {
   syncTarget,
   withBucket,
 } from "./period.ts";
-import { applyUsage } from "./usage.ts";
 
 const noon = Date.UTC(2026, 0, 2, 12);
 const minuteMs = 60_000;

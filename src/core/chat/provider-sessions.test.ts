@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
 import { startFor } from "./chat-head.ts";
-import type { UsageDelta } from "./usage.ts";
+import type { UsageDelta } from "./period.ts";
 
 const chat = "telegram:42";
 const minute = 60_000;

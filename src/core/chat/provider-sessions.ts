@@ -3,13 +3,14 @@ import type { JsonObject } from "../json.ts";
 import { anObject, checkArgument } from "../options.ts";
 import { sameRecord } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
+import { chatZone } from "./chat-head.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
-import { chatZone } from "./chat-metadata.ts";
-import { controlId } from "./control-ids.ts";
 import { type FreshnessRules, judge, type Reason } from "./freshness.ts";
 import { isControl, isMessage } from "./message.ts";
 import {
+  applyUsage,
   bucketOf,
+  checkUsage,
   humanActed,
   isNew,
   newPeriod,
@@ -19,9 +20,10 @@ import {
   resetProvider,
   rollOver,
   syncTarget,
+  type UsageDelta,
 } from "./period.ts";
+import { controlId } from "./record-ids.ts";
 import type { Transaction } from "./transaction.ts";
-import { applyUsage, checkUsage, type UsageDelta } from "./usage.ts";
 
 /** The period of a chat, in the seed's schema. The flat fields are the active provider's. */
 export interface PeriodView {
@@ -45,8 +47,6 @@ export interface Resolution {
   readonly reason: Reason;
   /** `"uncertain"`: the clock contradicts the stamps. */
   readonly clock: "certain" | "uncertain";
-  /** The period that this call ended, as it last was. */
-  readonly previous?: PeriodView;
   /** What ended: the whole period, one provider's part, or nothing. */
   readonly ended: "period" | "provider" | "nothing";
 }
@@ -151,8 +151,6 @@ export class ProviderSessions {
       reason,
       clock,
       ended: ends,
-      ...(before !== null &&
-        ends !== "nothing" && { previous: periodView(transaction.chatId, before) }),
     };
   }
 

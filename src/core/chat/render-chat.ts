@@ -1,6 +1,6 @@
 import { wholeFile } from "./attachments.ts";
 import type { ChatFormat } from "./chat-formats.ts";
-import { chatZone } from "./chat-metadata.ts";
+import { chatZone } from "./chat-head.ts";
 import type { Chats } from "./chats.ts";
 import { Marks } from "./marks.ts";
 import { toHtml } from "./render-html.ts";

@@ -6,8 +6,8 @@ import { attachedIn, wholeFile } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { foreignObject, isMessage, type StoredMessage } from "./message.ts";
 import { printableJson } from "./printable.ts";
+import { callOfResult } from "./record-ids.ts";
 import type { Records } from "./render-rows.ts";
-import { callOfResult } from "./turn-ids.ts";
 
 /** The kind of a metadata line with bytes of a file. */
 export const attachmentKind = "attachment";

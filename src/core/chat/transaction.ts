@@ -40,7 +40,7 @@ export class Transaction {
   /** Ids that were looked for, and that the chat does not hold. */
   readonly newIds = new Set<string>();
   readonly #state: ChatState;
-  readonly #newId: NewId;
+  readonly newId: NewId;
 
   constructor(
     chatId: string,
@@ -53,7 +53,7 @@ export class Transaction {
     this.isNewChat = state.head === undefined;
     this.head = state.head ?? newHead(this.at);
     this.#state = state;
-    this.#newId = ports.newId;
+    this.newId = ports.newId;
   }
 
   /** The number of the last record, with those of this transaction. */
@@ -77,7 +77,7 @@ export class Transaction {
       this.givenIds.push(givenId);
     }
     const { at: timestamp, seq } = this;
-    const id = givenId ?? this.#newId();
+    const id = givenId ?? this.newId();
     const record = { id, seq: seq + 1, _type: "metadata", kind, timestamp, ...fields };
     checkJson(record, `a ${kind} record`);
     this.records.push(record);
@@ -105,7 +105,7 @@ export class Transaction {
    * @throws ThroughlineError `THROUGHLINE_INVALID`.
    */
   message(input: JsonObject): StoredMessage {
-    const record = messageRecord(input, this.#newId, this.at, this.seq + 1);
+    const record = messageRecord(input, this.newId, this.at, this.seq + 1);
     if (input["id"] !== undefined) this.givenIds.push(record.id);
     this.records.push(record);
     const { head } = this;
@@ -120,10 +120,6 @@ export class Transaction {
   hear(message: StoredMessage, client?: string): void {
     const isNow = Math.abs(Date.parse(message.timestamp) - this.now) <= nowMs;
     if (isNow && !message.hidden) this.heard.push({ message, client });
-  }
-
-  newId(): string {
-    return this.#newId();
   }
 }
 

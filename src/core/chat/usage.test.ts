@@ -3,7 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { isThroughlineError } from "../errors.ts";
 import {
+  applyUsage,
   bucketOf,
+  checkUsage,
   humanActed,
   newPeriod,
   type Period,
@@ -11,9 +13,9 @@ import {
   resetProvider,
   rollOver,
   syncTarget,
+  type UsageDelta,
   withBucket,
 } from "./period.ts";
-import { applyUsage, checkUsage, type UsageDelta } from "./usage.ts";
 
 const noon = Date.UTC(2026, 0, 2, 12);
 const first = newPeriod({

@@ -2,8 +2,8 @@
 import { isJsonObject } from "../json.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import { attachmentsOf } from "./attachments.ts";
-import { controlId } from "./control-ids.ts";
 import { type ControlRecord, isControl } from "./message.ts";
+import { controlId } from "./record-ids.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** The id of the record that keeps an accepted message until its turn starts. */

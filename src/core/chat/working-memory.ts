@@ -56,6 +56,11 @@ export const workingMemoryChecks = {
   capacity: whole(1, 1_000),
 } as const satisfies Checks<WorkingMemoryOptions>;
 
+function resolved(options: WorkingMemoryOptions) {
+  const what = "the options of a working memory";
+  return resolveOptions(what, options, workingMemoryDefaults, workingMemoryChecks);
+}
+
 /** Counts only, never texts: fit for logs, metrics and `GET /api/memory`. */
 interface WorkingMemoryStats {
   readonly capacity: number;
@@ -89,10 +94,9 @@ export class WorkingMemory {
 
   /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
   constructor(options: WorkingMemoryOptions = {}) {
-    const what = "the options of a working memory";
-    const resolved = resolveOptions(what, options, workingMemoryDefaults, workingMemoryChecks);
-    this.#capacity = resolved.capacity;
-    this.#clock = resolved.clock;
+    const { capacity, clock } = resolved(options);
+    this.#capacity = capacity;
+    this.#clock = clock;
     this.#startedMs = this.#clock.monotonic();
   }
 
@@ -222,23 +226,8 @@ export class WorkingMemory {
   }
 }
 
-interface WorkingMemoriesOptions extends WorkingMemoryOptions {
-  /**
-   * How many chats are remembered at once, 1 to 100,000. One more drops the least recently used.
-   * @default 1_000
-   */
-  readonly maxChats?: number | undefined;
-}
-
-const defaults = {
-  ...workingMemoryDefaults,
-  maxChats: 1_000,
-} as const satisfies Defaults<WorkingMemoriesOptions>;
-
-const checks: Checks<WorkingMemoriesOptions> = {
-  ...workingMemoryChecks,
-  maxChats: whole(1, 100_000),
-};
+/** How many chats are remembered at once. One more drops the least recently used. */
+const maxChats = 1_000;
 
 /** What a person said, and its kind; what was sent without a word goes by the names of its files. */
 export function utteranceOf(
@@ -255,14 +244,13 @@ export function utteranceOf(
  */
 export class WorkingMemories {
   readonly #options: WorkingMemoryOptions;
-  readonly #chats: Lru<string, WorkingMemory>;
+  readonly #chats = new Lru<string, WorkingMemory>(maxChats, {
+    onEvict: (_, memory) => memory.clear(),
+  });
 
   /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
-  constructor(given: WorkingMemoriesOptions = {}) {
-    const what = "the options of working memories";
-    const { maxChats, ...options } = resolveOptions(what, given, defaults, checks);
-    this.#options = options;
-    this.#chats = new Lru(maxChats, { onEvict: (_, memory) => memory.clear() });
+  constructor(options: WorkingMemoryOptions = {}) {
+    this.#options = resolved(options);
   }
 
   /**

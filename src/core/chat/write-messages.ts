@@ -7,7 +7,7 @@ import { partsOf } from "./exact.ts";
 import { Marks } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
-import { variantOf } from "./turn-ids.ts";
+import { variantOf } from "./record-ids.ts";
 
 /** One thing that a new chat is made of: a message, or a file or a part of the exact form of the next one. */
 export type Copied = CopiedRecord | { readonly file: Uint8Array };

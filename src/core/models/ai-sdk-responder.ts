@@ -26,8 +26,7 @@ import { Answer, type AnswerEnd } from "./answer.ts";
 import { type Attempt, toResponderError, unavailable } from "./errors.ts";
 import { ModelCall, type StreamPart } from "./model-call.ts";
 import { costUsd, type Price, unknownUsage } from "./prices.ts";
-import { writeProviderData } from "./provider-data.ts";
-import { planSession, sessionIdOf } from "./provider-session.ts";
+import { planSession, sessionIdOf, writeProviderData } from "./provider-data.ts";
 import {
   type OfferedTools,
   type Responder,
@@ -177,7 +176,7 @@ class AiSdkModel implements Responder {
     thinking: boolean | undefined,
     signal: AbortSignal,
   ): AsyncGenerator<ResponderEvent, void> {
-    const { firstTokenTimeoutMs, idleTimeoutMs, totalTimeoutMs, model, ...options } = this.#options;
+    const { firstTokenTimeoutMs, idleTimeoutMs, totalTimeoutMs, model } = this.#options;
     const { messages, resumed, ...plan } = planSession(model.provider, request);
     const { tools, span = silentSpan } = request;
     const attempt = { name: this.#name, resumed, usage: unknownUsage };
@@ -201,7 +200,6 @@ class AiSdkModel implements Responder {
         abortSignal: AbortSignal.any([signal, reader.signal]),
         telemetry: { isEnabled: false },
         onError: () => undefined, // its default prints the request; the stream brings the error to us
-        maxOutputTokens: options.maxOutputTokens,
         tools: tools && toAiTools(tools, span),
         stopWhen: isStepCount(maxSteps),
       });

@@ -21,47 +21,30 @@ export interface AnswerEnd {
 /** What is told is bounded by who reads it: this bounds the rest, in UTF-16 units. */
 const mostUntoldChars = 4 * 1024 * 1024;
 
-interface Reasoning {
-  text: string;
-  metadata: ProviderMetadata | undefined;
-}
-
 /** Turns the parts of one AI SDK stream into events, and keeps what only the end makes useful. */
 export class Answer {
   readonly #keepsPlain: boolean;
   readonly #toolInputs = new Map<string, string>();
   /** What was thought since the last call of this step. */
-  readonly #reasoning = new Map<string, Reasoning>();
+  readonly #reasoning = new Map<string, { -readonly [K in keyof Thought]: Thought[K] }>();
   /** This step has thought and called something: its next call is of the same message. */
   #hasCalled = false;
   #isThoughtTold = false;
-  #begun = false;
   #untoldChars = 0;
-  #isAskedAgain = false;
-  #end: AnswerEnd = {};
+  /** Whether anything of the answer itself (not of the thinking) has come. */
+  begun = false;
+  /** The model has heard what became of its calls, and is yet to say something. */
+  isAskedAgain = false;
+  end: AnswerEnd = {};
 
   /** @param keepsPlain also thoughts that are nothing but text are wanted again. */
   constructor(keepsPlain: boolean) {
     this.#keepsPlain = keepsPlain;
   }
 
-  /** Whether anything of the answer itself (not of the thinking) has come. */
-  get begun(): boolean {
-    return this.#begun;
-  }
-
-  /** The model has heard what became of its calls, and is yet to say something. */
-  get isAskedAgain(): boolean {
-    return this.#isAskedAgain;
-  }
-
   /** Whether more was thought, or followed a lost piece, than any answer is worth. */
   get isFlood(): boolean {
     return this.#untoldChars > mostUntoldChars;
-  }
-
-  get end(): AnswerEnd {
-    return this.#end;
   }
 
   get reasoning(): readonly Thought[] {
@@ -90,11 +73,11 @@ export class Answer {
   read(part: AnswerPart): ResponderEvent | undefined {
     if (part.type === "reasoning-delta") return this.#readReasoning(part);
     // What follows a lost piece could say the opposite of what the model said.
-    const isAfterLoss = part.type === "text-delta" && this.#end.error !== undefined;
+    const isAfterLoss = part.type === "text-delta" && this.end.error !== undefined;
     const event = isAfterLoss ? undefined : eventOf(part, this.#toolInputs);
     if (event !== undefined) {
-      this.#begun = true;
-      this.#isAskedAgain = event.type === "tool-result";
+      this.begun = true;
+      this.isAskedAgain = event.type === "tool-result";
     } else {
       if ("text" in part) this.#untoldChars += part.text.length;
       if ("delta" in part) this.#untoldChars += part.delta.length;
@@ -109,7 +92,7 @@ export class Answer {
     const { text } = part;
     this.#untoldChars += text.length;
     this.#keep(part);
-    if (text === "" || this.#end.error !== undefined) return undefined;
+    if (text === "" || this.end.error !== undefined) return undefined;
     return { type: "reasoning", text };
   }
 
@@ -128,13 +111,13 @@ export class Answer {
     } else if (part.type === "finish-step") {
       const { response, providerMetadata: metadata } = part;
       const used = toUsage(part.usage);
-      const usage = this.#end.usage ? sumUsage(this.#end.usage, used) : used;
-      this.#end = { ...this.#end, usage, model: response.modelId, metadata };
+      const usage = this.end.usage ? sumUsage(this.end.usage, used) : used;
+      this.end = { ...this.end, usage, model: response.modelId, metadata };
     } else if (part.type === "finish") {
-      this.#end = { ...this.#end, finish: finishReason(part.finishReason) };
+      this.end = { ...this.end, finish: finishReason(part.finishReason) };
     } else if (part.type === "error") {
-      const error = this.#end.error ?? part.error ?? new Error("the stream did not say which");
-      this.#end = { ...this.#end, error };
+      const error = this.end.error ?? part.error ?? new Error("the stream did not say which");
+      this.end = { ...this.end, error };
     }
   }
 

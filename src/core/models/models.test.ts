@@ -6,8 +6,8 @@ import { openAiServer } from "../../../test/support/openai-server.ts";
 import { isThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { type ModelSpec, parseModelName } from "./model-name.ts";
-import { createResponder } from "./models.ts";
 import { installed } from "./providers.ts";
+import { createResponder } from "./registry.ts";
 import { ResponderError, type ResponderRequest } from "./responder.ts";
 import type { ModelSettings } from "./settings.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isThroughlineError } from "../errors.ts";
-import { ollamaModels, ollamaUrl } from "./ollama.ts";
+import { ollamaModels, ollamaUrl } from "./providers.ts";
 
 const rows: readonly [string | undefined, string][] = [
   [undefined, "http://127.0.0.1:11434"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ModelInput } from "../chat/message.ts";
-import { planSession, sessionIdOf } from "./provider-session.ts";
+import { planSession, sessionIdOf } from "./provider-data.ts";
 
 const user = (content: string): ModelInput => ({ role: "user", content });
 const other = (content: string): ModelInput => ({ role: "assistant", content });

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import { collectAnswer } from "../../../test/support/collect-answer.ts";
 import type { ModelSpec } from "./model-name.ts";
-import { createResponder } from "./models.ts";
+import { createResponder } from "./registry.ts";
 import { ResponderError } from "./responder.ts";
 
 async function listening(t: TestContext, location?: string, status = 200) {

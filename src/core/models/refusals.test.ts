@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openAiServer, type Reply } from "../../../test/support/openai-server.ts";
 import { parseModelName } from "./model-name.ts";
-import { createResponder } from "./models.ts";
+import { createResponder } from "./registry.ts";
 import { ResponderError, type ResponderRequest } from "./responder.ts";
 
 /** A refusal in OpenAI's form. */

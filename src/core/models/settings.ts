@@ -80,8 +80,6 @@ export interface AskOptions {
   readonly maxRetries?: number | undefined;
   /** Context window in tokens. Unknown when absent: there is no built-in table. */
   readonly window?: number | undefined;
-  /** The longest answer in tokens. The provider decides when absent. */
-  readonly maxOutputTokens?: number | undefined;
 }
 
 export const askDefaults = {
@@ -90,7 +88,6 @@ export const askDefaults = {
   totalTimeoutMs: 1_800_000,
   maxRetries: 2,
   window: undefined,
-  maxOutputTokens: undefined,
 } as const satisfies Defaults<AskOptions>;
 
 /** Past it, a timer of Node fires at once. */
@@ -102,5 +99,4 @@ export const askChecks: Checks<AskOptions> = {
   totalTimeoutMs: whole(1, longestTimerMs),
   maxRetries: whole(0, 10),
   window: whole(1),
-  maxOutputTokens: whole(1),
 };

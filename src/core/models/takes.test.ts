@@ -6,7 +6,7 @@ import { LLMock } from "@copilotkit/aimock";
 import { pdf, png } from "../../../test/support/sample-files.ts";
 import type { ModelFile } from "../chat/message.ts";
 import { parseModelName } from "./model-name.ts";
-import { createResponder } from "./models.ts";
+import { createResponder } from "./registry.ts";
 import type { ModelSettings } from "./settings.ts";
 
 // aimock speaks each provider's own protocol on one port of loopback.

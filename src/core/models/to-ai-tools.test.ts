@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { LLMock } from "@copilotkit/aimock";
 import { collectAnswer } from "../../../test/support/collect-answer.ts";
 import { parseModelName } from "./model-name.ts";
-import { createResponder } from "./models.ts";
+import { createResponder } from "./registry.ts";
 import type { OfferedTools } from "./responder.ts";
 
 const mock = new LLMock({ port: 0, logLevel: "silent" });

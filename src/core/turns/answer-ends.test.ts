@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { deltaStream, openAiServer } from "../../../test/support/openai-server.ts";
-import { createResponder } from "../models/models.ts";
 import { unknownUsage } from "../models/prices.ts";
+import { createResponder } from "../models/registry.ts";
 import type { Responder, ResponderEvent, TurnTool } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
 

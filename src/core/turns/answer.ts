@@ -3,8 +3,8 @@
 
 import { historyView } from "../chat/history.ts";
 import type { ModelInput, StoredMessage } from "../chat/message.ts";
+import { stepPrefix } from "../chat/record-ids.ts";
 import type { Transaction } from "../chat/transaction.ts";
-import { stepPrefix } from "../chat/turn-ids.ts";
 import { fitText, type JsonObject, jsonBytes } from "../json.ts";
 import { thrown } from "../logger.ts";
 import { sumUsage, unknownUsage } from "../models/prices.ts";

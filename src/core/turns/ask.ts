@@ -8,9 +8,14 @@ import {
   summaryFor,
 } from "../chat/history.ts";
 import type { StoredMessage } from "../chat/message.ts";
-import { userInput } from "../chat/model-row.ts";
+import {
+  estimateTokens,
+  historyBudget,
+  messageTokens,
+  ratioOf,
+  userInput,
+} from "../chat/model-row.ts";
 import { bucketOf } from "../chat/period.ts";
-import { estimateTokens, historyBudget, messageTokens, ratioOf } from "../chat/token-budget.ts";
 import { joined } from "../extensions.ts";
 import {
   type OfferedTools,

@@ -1,11 +1,11 @@
 // How a turn begins: the user's message, and the period that it opens or goes on in, in one append.
 import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
 import type { Chats } from "../chat/chats.ts";
-import { checkMessageId, controlId } from "../chat/control-ids.ts";
 import { isTakenBack } from "../chat/marks.ts";
 import { isControl, isMessage, type StoredMessage } from "../chat/message.ts";
 import type { Period } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
+import { checkMessageId, controlId } from "../chat/record-ids.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { besideWords, pendingId, waitingInput } from "../chat/waiting.ts";
 import { conflict, ThroughlineError } from "../errors.ts";

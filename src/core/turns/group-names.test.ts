@@ -5,7 +5,7 @@ import { LLMock } from "@copilotkit/aimock";
 import { png } from "../../../test/support/sample-files.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { parseModelName } from "../models/model-name.ts";
-import { createResponder } from "../models/models.ts";
+import { createResponder } from "../models/registry.ts";
 import { openThroughline } from "../throughline.ts";
 import type { TurnInput } from "./turns.ts";
 

@@ -1,7 +1,7 @@
 import type { ModelInput } from "../chat/message.ts";
+import { estimateTokens, historyBudget, messageTokens } from "../chat/model-row.ts";
 import { bucketOf } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
-import { estimateTokens, historyBudget, messageTokens } from "../chat/token-budget.ts";
 import { Transaction } from "../chat/transaction.ts";
 import type { ResponderRequest, TurnTool, TurnTools } from "../models/responder.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";

@@ -10,7 +10,7 @@ import {
   type SeenRequest,
 } from "../../../test/support/openai-server.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import { createResponder } from "../models/models.ts";
+import { createResponder } from "../models/registry.ts";
 import type { TurnTool } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
 

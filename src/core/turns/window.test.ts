@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { openAiServer, type Reply, type SeenRequest } from "../../../test/support/openai-server.ts";
 import { seededRandom } from "../../testing/random.ts";
-import { createResponder } from "../models/models.ts";
+import { createResponder } from "../models/registry.ts";
 import type { TurnTool } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
 

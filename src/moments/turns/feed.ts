@@ -1,5 +1,5 @@
 import type { StoredMessage } from "../../core/chat/message.ts";
-import { answerId } from "../../core/chat/turn-ids.ts";
+import { answerId } from "../../core/chat/record-ids.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import type { Moments, MomentsSettings } from "../moments.ts";
