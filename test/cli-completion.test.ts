@@ -63,8 +63,6 @@ const lines: readonly [typed: string, given: string][] = [
   ["restore drawer\t", "[restore][drawer one]"],
   ["feedback export --sen\tpo\t", "[feedback][export][--sentiment][positive]"],
   ["completion fi\t", "[completion][fish]"],
-  ["sessions export work --format=j\t", "[sessions][export][work][--format=jsonl]"],
-  ["sessions export work --out=drawi\t", "[sessions][export][work][--out=drawing.md]"],
 ];
 
 for (const [shell, command, start] of [
@@ -108,8 +106,6 @@ test("fish completes commands, options, their values, files and chats", {
     ["throughline sessions export work --out draw", ["drawer one/", "drawing.md"]],
     ["throughline restore draw", ["drawer one/"]],
     ["throughline feedback export --sentiment p", ["positive"]],
-    ["throughline sessions export work --format=j", ["--format=jsonl"]],
-    ["throughline sessions export work --out=drawi", ["--out=drawing.md"]],
     ["throughline serve ses", []],
     ["throughline serve --port ", []],
   ] as const) {

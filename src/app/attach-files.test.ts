@@ -32,22 +32,15 @@ test("/attach adds files to the next message, lists them, and /detach takes them
     `/attach '${path}/my notes.md'`,
     `/ATTACH ${path}/my\\ notes.md `,
     "/attach",
-    "/detach 2",
-    "/detach 7",
   ]);
-  assert.deepEqual(files, ["cat.png", "my notes.md"]);
+  assert.deepEqual(files, ["cat.png", "my notes.md", "my notes.md"]);
   assert.equal(
     said,
     `No files are attached. /attach PATH adds one to your next message.
 cat.png (70 B) is attached. It goes with your next message.
 my notes.md (5 B) is attached. 2 files go with your next message.
 my notes.md (5 B) is attached. 3 files go with your next message.
-1. cat.png (70 B)
-2. my notes.md (5 B)
-3. my notes.md (5 B)
-They go with your next message. /detach takes all of them back, /detach 1 only the first.
-my notes.md is not attached any more.
-There is no such file. /attach lists them with their numbers.
+Attached to your next message: cat.png (70 B), my notes.md (5 B), my notes.md (5 B). /detach takes them back.
 `,
   );
   assert.deepEqual(attached.files[0]?.bytes, Buffer.from(png.bytes));
@@ -70,7 +63,7 @@ test("what cannot be attached is said, and nothing is attached", async (t) => {
     `(Not attached: there is no file ${path}/none.png.)
 (Not attached: it is a directory.)
 (Not attached: a message takes at most 10 files, and 20 MiB in all.)
-No files are attached.
+No files are attached. /attach PATH adds one to your next message.
 `,
   );
 });

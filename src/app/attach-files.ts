@@ -33,20 +33,22 @@ export class AttachedFiles {
 
   /** Runs `/attach` and `/detach`. @returns whether the line was one of them. */
   async run(line: string): Promise<boolean> {
-    const [, name, rest = ""] = /^\/(attach|detach)(?:\s+(.*?))?\s*$/i.exec(line) ?? [];
+    const [, name, path = ""] = /^\/(attach|detach)(?:\s+(.*?))?\s*$/i.exec(line) ?? [];
     if (name === undefined) return false;
-    const adding = () => (rest === "" ? this.#list() : this.#add(rest));
-    await tell(this.#io, await (name.toLowerCase() === "attach" ? adding() : this.#remove(rest)));
+    const isAttach = name.toLowerCase() === "attach";
+    await tell(this.#io, isAttach && path !== "" ? await this.#add(path) : this.#list(isAttach));
     return true;
   }
 
-  #list(): string {
-    if (this.#files.length === 0) {
+  /** Tells what is attached, and whether it stays so. */
+  #list(stays: boolean): string {
+    const names = this.#files.map(shown);
+    if (!stays) this.clear();
+    if (names.length === 0) {
       return "No files are attached. /attach PATH adds one to your next message.";
     }
-    const lines = this.#files.map((file, index) => `${index + 1}. ${shown(file)}`);
-    const all = lines.length === 1 ? next : "They go with your next message.";
-    return `${lines.join("\n")}\n${all} /detach takes all of them back, /detach 1 only the first.`;
+    if (!stays) return `Not attached any more: ${names.join(", ")}.`;
+    return `Attached to your next message: ${names.join(", ")}. /detach takes them back.`;
   }
 
   async #add(given: string): Promise<string> {
@@ -61,34 +63,14 @@ export class AttachedFiles {
       const file = { name: basename(path), bytes: await readFile(path) };
       takenFiles([...this.#files, file]);
       this.#files.push(file);
-      return `${shown(file)} is attached. ${this.#files.length === 1 ? next : this.#count()}`;
+      const { length } = this.#files;
+      const all = length === 1 ? "It goes" : `${length} files go`;
+      return `${shown(file)} is attached. ${all} with your next message.`;
     } catch (error) {
       return `(Not attached: ${reasonOf(error, path)}.)`;
     }
   }
-
-  #count(): string {
-    return `${this.#files.length} files go with your next message.`;
-  }
-
-  #remove(given: string): string {
-    const { length } = this.#files;
-    if (length === 0) return "No files are attached.";
-    if (given === "") {
-      this.clear();
-      return length === 1
-        ? "The file is not attached any more."
-        : "No files are attached any more.";
-    }
-    const number = /^\d{1,2}$/.test(given) ? Number(given) : 0;
-    const [removed] = number > 0 ? this.#files.splice(number - 1, 1) : [];
-    if (removed === undefined)
-      return "There is no such file. /attach lists them with their numbers.";
-    return `${printableLine(removed.name)} is not attached any more.`;
-  }
 }
-
-const next = "It goes with your next message.";
 
 const shown = (file: GivenFile) => `${printableLine(file.name)} (${bytes(file.bytes.length)})`;
 

@@ -7,6 +7,7 @@ import {
   wholeNumber,
 } from "../cli/command.ts";
 import { chatFormatNames } from "../core/chat/chat-formats.ts";
+import type { ChatCommandName } from "./chats/change.ts";
 
 /** `sessions`, with one command for each thing that can be done with a chat. */
 export const addChatsCommand: AddCommand = (program, context) => {
@@ -32,6 +33,12 @@ export const addChatsCommand: AddCommand = (program, context) => {
   sessions.eachTakes("home", "store");
 };
 
+/** Runs what a command does: it is loaded only then. */
+const run =
+  (name: ChatCommandName, context: Context) =>
+  async (...given: readonly unknown[]) =>
+    (await import("./chats/change.ts")).runChatCommand(name, given, context);
+
 function addReading(sessions: Command, context: Context): void {
   sessions
     .command("list")
@@ -41,7 +48,7 @@ function addReading(sessions: Command, context: Context): void {
     .option("--unanswered", "only chats with an unanswered message")
     .takes("json")
     .examples([["sessions list --unanswered", "which messages got no answer?"]])
-    .action(async (flags) => (await import("./chats/read.ts")).list(flags, context));
+    .action(run("list", context));
   sessions
     .command("show <chat>")
     .description("Show one chat: its session and its last messages.")
@@ -51,7 +58,7 @@ function addReading(sessions: Command, context: Context): void {
       ["sessions show local:me", "the last 20 messages"],
       ["sessions show local:me --messages 1000 --json", "for a script"],
     ])
-    .action(async (chat, flags) => (await import("./chats/read.ts")).show(chat, flags, context));
+    .action(run("show", context));
   sessions
     .command("search <words...>")
     .description(
@@ -65,9 +72,7 @@ function addReading(sessions: Command, context: Context): void {
       ["sessions search red lighthouse", "both words, in any order"],
       ["sessions search light", "finds lighthouse, too"],
     ])
-    .action(async (words: string[], flags) =>
-      (await import("./chats/read.ts")).search(words.join(" "), flags, context),
-    );
+    .action(run("search", context));
 }
 
 function addExport(sessions: Command, context: Context): void {
@@ -84,9 +89,7 @@ function addExport(sessions: Command, context: Context): void {
       ["sessions export local:me --format html --out me.html", "a self-contained page"],
       ["sessions export local:me > me.jsonl", "one message per line, for other programs"],
     ])
-    .action(async (chat, flags) =>
-      (await import("./chats/read.ts")).exportChat(chat, flags, context),
-    );
+    .action(run("export", context));
 }
 
 function addChanges(sessions: Command, context: Context): void {
@@ -97,38 +100,32 @@ function addChanges(sessions: Command, context: Context): void {
     )
     .option("--provider <name>", "which provider (default: the one that the chat uses)", notEmpty)
     .addOption(new Option("--all", "start over with every provider").conflicts("provider"))
-    .action(async (chat, flags) => (await import("./chats/change.ts")).reset(chat, flags, context));
+    .action(run("reset", context));
   sessions
     .command("clear <chat>")
     .description(
       "Hide every message so far. They stay in the file but are no longer shown, and no model gets them.",
     )
-    .action(async (chat, flags) => (await import("./chats/change.ts")).clear(chat, flags, context));
+    .action(run("clear", context));
   sessions
     .command("fork <chat> <message> <newChat>")
     .description("Copy a chat, up to and including one message, to a new chat.")
     .examples([["sessions fork local:me 3k2…f9 local:what-if", "continue differently from there"]])
-    .action(async (chat, message, newChat, flags) =>
-      (await import("./chats/change.ts")).fork(chat, message, newChat, flags, context),
-    );
+    .action(run("fork", context));
 }
 
 function addRemoving(sessions: Command, context: Context): void {
   sessions
     .command("erase <chat> <message>")
     .description("Delete one message and its bytes; a mark stays.")
-    .action(async (chat, message, flags) =>
-      (await import("./chats/change.ts")).erase(chat, message, flags, context),
-    );
+    .action(run("erase", context));
   sessions
     .command("forget <chat>")
     .description("Delete a chat everywhere, permanently, and print what was removed.")
     .option("--yes", "do not ask for confirmation")
     .takes("json")
     .examples([["sessions forget local:me --yes", "without asking"]])
-    .action(async (chat, flags) =>
-      (await import("./chats/forget.ts")).forget(chat, flags, context),
-    );
+    .action(run("forget", context));
 }
 
 function addAnswers(sessions: Command, context: Context): void {
@@ -145,7 +142,5 @@ function addAnswers(sessions: Command, context: Context): void {
   sessions
     .command("dismiss <chat>")
     .description("Leave the unanswered messages of a chat without an answer, permanently.")
-    .action(async (chat, flags) =>
-      (await import("./chats/answer.ts")).dismiss(chat, flags, context),
-    );
+    .action(run("dismiss", context));
 }

@@ -1,10 +1,9 @@
-import { bytes, counted } from "../cli/format.ts";
+import { bytes } from "../cli/format.ts";
 import type { Routes } from "../cli/routes.ts";
 import { printableLine } from "../core/chat/printable.ts";
-import type { PeriodView, ProviderModel, Target } from "../core/chat/provider-sessions.ts";
-import { providerName, shownModel } from "../core/models/model-name.ts";
+import type { ProviderModel, Target } from "../core/chat/provider-sessions.ts";
+import { shownModel } from "../core/models/model-name.ts";
 import type { modelListJson } from "../server/model-routes.ts";
-import { type ServedChat, sessionOf } from "./chats/served-chat.ts";
 
 /** Most models listed for one provider. */
 const maxShown = 40;
@@ -65,11 +64,8 @@ export class ModelChoice {
     const next = await targetOf(this.#routes, this.#path, asked);
     const name = printableLine(shownModel(next));
     if (isSame(next, current)) return `This chat already runs on ${name}.`;
-    const query = { if_exists: true };
-    const chat = await this.#routes.json<ServedChat | undefined>(this.#path, { query });
     this.#chosen = next;
-    const words = switchWords(chat && sessionOf(chat), next);
-    return [`${name} answers from your next message on.`, ...words].join(" ");
+    return `${name} answers from your next message on.`;
   }
 
   #models(again = false): Promise<ModelList> {
@@ -145,31 +141,4 @@ function notesOf({ standard, providers }: ModelList): readonly string[] {
   return isEmpty
     ? [...errors, "Ollama has no chat model. Get one with `ollama pull qwen3`."]
     : errors;
-}
-
-/** What happens to the sessions of a chat when it is switched to another model. */
-function switchWords(
-  period: PeriodView | null | undefined,
-  next: ProviderModel,
-): readonly string[] {
-  if (!period) return [];
-  const from = providerName(period.provider);
-  const to = providerName(next.provider);
-  if (period.provider === next.provider) {
-    return [`The session with ${to} continues: the new model gets the messages of this chat.`];
-  }
-  const answersOf = (provider: string) => {
-    const { provider_sessions: sessions } = period;
-    return Object.hasOwn(sessions, provider) ? (sessions[provider]?.message_count ?? 0) : 0;
-  };
-  const [before, known] = [answersOf(period.provider), answersOf(next.provider)];
-  const words =
-    next.provider === "offline"
-      ? "No model gets your messages then."
-      : known > 0
-        ? `${to} continues its session (${counted(known, "answer")}) and gets what was said since.`
-        : `${to} gets the messages of this chat and starts a session of its own.`;
-  if (before === 0 || period.provider === "offline") return [words];
-  const kept = `The session with ${from} (${counted(before, "answer")}) is kept and continues when you switch back.`;
-  return [words, kept];
 }

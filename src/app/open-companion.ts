@@ -31,32 +31,21 @@ export async function openCompanion(settings: Settings, logger: Logger, whenTake
   const { standard } = responders;
   const options = { logger, standard, makesHome: true, whenTaken };
   const opened = await openStarted(settings, options, true);
-  const { throughline, persona, started } = opened;
-  const end = async () => {
-    started.stop();
-    await throughline.close();
-  };
   try {
-    const turns = await throughline.turns({
+    const turns = await opened.throughline.turns({
       model: responders,
-      persona: () => persona.text(),
+      persona: () => opened.persona.text(),
       companionName,
-      tools: started.tools,
+      tools: opened.started.tools,
     });
     /**
      * Takes no more turns, gives those under way `graceMs` to end, cuts the rest short and keeps what
      * came, then lets go of the home.
      */
-    const close = async (graceMs: number) => {
-      try {
-        await turns.close(graceMs);
-      } finally {
-        await end();
-      }
-    };
+    const close = (graceMs: number) => turns.close(graceMs).finally(opened.close);
     return { ...opened, turns, responders, close };
   } catch (error) {
-    await end();
+    await opened.close();
     throw error;
   }
 }
@@ -67,17 +56,8 @@ export async function openCompanion(settings: Settings, logger: Logger, whenTake
  * @throws ThroughlineError as `openThroughline` does.
  */
 export async function openForTools(settings: Settings, logger: Logger): Promise<OpenedForTools> {
-  const options = { logger, makesHome: true };
-  const { throughline, started } = await openStarted(settings, options, false);
-  const close = async () => {
-    try {
-      await started.finish();
-    } finally {
-      started.stop();
-      await throughline.close();
-    }
-  };
-  return { throughline, facts: started.facts, close };
+  const opened = await openStarted(settings, { logger, makesHome: true }, false);
+  return { ...opened, facts: opened.started.facts };
 }
 
 /** Opens the memories, and starts every feature. */
@@ -87,7 +67,12 @@ async function openStarted(settings: Settings, options: OpenMemoriesOptions, beg
     const { logger } = options;
     const persona = new HomePersona(settings, logger);
     const given = { settings, persona: () => persona.text(), logger, beginsRun };
-    return { throughline, persona, started: await startFeatures(throughline, given) };
+    const started = await startFeatures(throughline, given);
+    const close = () => {
+      started.stop();
+      return throughline.close();
+    };
+    return { throughline, persona, started, close };
   } catch (error) {
     await throughline.close();
     throw error;

@@ -17,12 +17,6 @@ const slashHelp = `/answer   answer the unanswered message, before you say somet
 A line that starts with a space is never a command. Alt+Enter starts a new line in a message, and
 pasted text is one message, even if it has several lines.`;
 
-/** What a command did: a line to show, a turn to follow, or the end of the chat. */
-type SlashResult =
-  | { readonly type: "say"; readonly text: string }
-  | { readonly type: "turn"; readonly turn: AskedTurn }
-  | { readonly type: "quit" };
-
 /** Commands that take one more word. */
 const withWord = ["model"];
 
@@ -37,44 +31,38 @@ export function slashCommand(line: string): string | undefined {
   return withWord.includes(command) ? `${command} ${word}` : undefined;
 }
 
-/** Runs one. Something that does not exist is a line to show, not an error. */
+/**
+ * Runs one. Something that does not exist is a line to show, not an error.
+ *
+ * @returns a line to show, or a turn to follow; `undefined`: the chat ends.
+ */
 export async function runSlashCommand(
   command: string,
   path: string,
   routes: Routes,
   models: ModelChoice,
-): Promise<SlashResult> {
+): Promise<string | AskedTurn | undefined> {
   const [name = "", word = ""] = command.split(" ");
-  if (name === "quit" || name === "exit") return { type: "quit" };
-  if (name === "model") return { type: "say", text: await models.run(word) };
+  if (name === "quit" || name === "exit") return undefined;
+  if (name === "help") return slashHelp;
+  if (name === "model") return models.run(word);
   try {
-    if (name !== "answer") return { type: "say", text: await change(name, path, routes, models) };
+    if (name === "dismiss") return await dismissWaiting(routes, path);
+    if (name === "clear") return await clearShown(routes, path);
+    if (name === "new" || name === "newall") {
+      const { provider_sessions: known } = await routes.json<ServedChat>(path); // a reset begins a chat
+      const { provider } = await targetOf(routes, path, models.target);
+      const isNew = !Object.hasOwn(known, provider); // then it gets nothing of before
+      if (name === "new" && isNew) return "This provider has no session here yet.";
+      return await startOver(routes, path, name === "new" ? provider : undefined, "/newall");
+    }
+    if (name !== "answer") return `There is no command /${name}. /help lists the commands.`;
     const query = { if_exists: true };
     const chat = await routes.json<ServedChat | undefined>(path, { query });
-    if (!chat?.row.unanswered) return { type: "say", text: noneUnanswered };
-    const events = routes.events(`${path}/answer`, models.chosen ?? {});
-    return { type: "turn", turn: { routes, path, events } };
+    if (!chat?.row.unanswered) return noneUnanswered;
+    return { routes, path, events: routes.events(`${path}/answer`, models.chosen ?? {}) };
   } catch (error) {
     if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
-    return { type: "say", text: "This chat has no messages yet." };
+    return "This chat has no messages yet.";
   }
-}
-
-async function change(
-  name: string,
-  path: string,
-  routes: Routes,
-  { target }: ModelChoice,
-): Promise<string> {
-  if (name === "help") return slashHelp;
-  if (name === "dismiss") return dismissWaiting(routes, path);
-  if (name === "clear") return clearShown(routes, path);
-  if (name === "new" || name === "newall") {
-    const { provider_sessions: known } = await routes.json<ServedChat>(path); // a reset begins a chat
-    const { provider } = await targetOf(routes, path, target);
-    const isNew = !Object.hasOwn(known, provider); // then it gets nothing of before
-    if (name === "new" && isNew) return "This provider has no session here yet.";
-    return startOver(routes, path, name === "new" ? provider : undefined, "/newall");
-  }
-  return `There is no command /${name}. /help lists the commands.`;
 }

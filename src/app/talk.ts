@@ -11,13 +11,13 @@ import type { Target } from "../core/chat/provider-sessions.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import type { InputTrigger, OutputSink } from "../core/turns/coordinator.ts";
-import { runCoordinator, textOnly, textOutput } from "../core/turns/coordinator.ts";
+import { deliver, runCoordinator, textOnly, textOutput } from "../core/turns/coordinator.ts";
 import { type Intent, parseIntent } from "../core/turns/intent.ts";
 import { AttachedFiles } from "./attach-files.ts";
 import type { ServedChat } from "./chats/served-chat.ts";
 import { ModelChoice } from "./model-choice.ts";
 import { runSlashCommand, slashCommand } from "./slash-commands.ts";
-import { deliver, type Notices, turnEvents } from "./turn-events.ts";
+import { type Notices, turnEvents } from "./turn-events.ts";
 
 interface TalkOptions {
   /** The path of the chat. */
@@ -130,11 +130,14 @@ export class Talk {
   /** Runs a command of the chat. @returns false when it ends the chat. */
   async #run(name: string): Promise<boolean> {
     try {
-      const { path } = this.#options;
+      const { path, logger } = this.#options;
       const result = await runSlashCommand(name, path, this.#routes, this.#models);
-      if (result.type === "quit") return false;
-      if (result.type === "say") await tell(this.#io, result.text);
-      else await deliver(result.turn, this.#sink, this.#ending.signal, this.#notices);
+      if (result === undefined) return false;
+      if (typeof result === "string") await tell(this.#io, result);
+      else {
+        const loop = { output: this.#sink, signal: this.#ending.signal, logger };
+        await deliver(loop, "a turn failed", (cut) => turnEvents(result, cut, this.#notices));
+      }
     } catch (error) {
       if (!isThroughlineError(error)) throw error;
       await tell(this.#io, `(${error.message})`);

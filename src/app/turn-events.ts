@@ -1,6 +1,6 @@
 import type { RouteEvent, Routes } from "../cli/routes.ts";
 import { isThroughlineError } from "../core/errors.ts";
-import type { OutputSink, TurnEvent, TurnResult } from "../core/turns/coordinator.ts";
+import type { TurnEvent } from "../core/turns/coordinator.ts";
 import type { answerJson } from "../server/wire.ts";
 
 /** What a terminal is told of a turn beside its words. */
@@ -66,27 +66,4 @@ export async function* turnEvents(
   } finally {
     signal.removeEventListener("abort", stop);
   }
-}
-
-/** Brings one turn to an output, as the coordinator does for what it submits. */
-export async function deliver(
-  turn: AskedTurn,
-  sink: OutputSink,
-  signal: AbortSignal,
-  notices: Notices,
-): Promise<TurnResult> {
-  let result: TurnResult = { outcome: "failed", response: "" };
-  const cut = new AbortController();
-  await sink.begin(() => cut.abort());
-  try {
-    for await (const event of turnEvents(turn, AbortSignal.any([signal, cut.signal]), notices)) {
-      if (event.type === "text") await sink.write(event.text);
-      else result = event;
-    }
-  } catch (error) {
-    if (!isThroughlineError(error)) throw error;
-    result = { ...result, reason: error.message };
-  }
-  await sink.end(result);
-  return result;
 }

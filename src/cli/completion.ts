@@ -10,13 +10,13 @@ _throughline() {
   local IFS=$' \\t\\n' line="\${COMP_LINE:0:COMP_POINT}" words
   read -ra words <<< "$line"
   [[ $line == *[[:space:]] ]] && words+=('')
-  local IFS=$'\\n' current="\${words[\${#words[@]} - 1]}" breaks="[\${COMP_WORDBREAKS//[^:=]/}]"
+  local IFS=$'\\n' current="\${words[\${#words[@]} - 1]}" breaks="[\${COMP_WORDBREAKS//[^:]/}]"
   COMPREPLY=($(throughline complete -- "\${words[@]}" 2>/dev/null | cut -f 1))
   case "\${COMPREPLY[0]}" in
     '<file>') compopt -o default 2>/dev/null && COMPREPLY=() || COMPREPLY=($(compgen -f -- "$current")) ;;
     '<directory>') compopt -o dirnames 2>/dev/null && COMPREPLY=() || COMPREPLY=($(compgen -d -- "$current")) ;;
   esac
-  # bash replaces only what stands after the last colon or equals sign.
+  # bash replaces only what stands after the last colon.
   COMPREPLY=("\${COMPREPLY[@]#"\${current%"\${current##*$breaks}"}"}")
 }
 complete -F _throughline throughline
@@ -27,8 +27,8 @@ _throughline() {
   local -a found
   found=(\${(f)"$(throughline complete -- "\${(@)words[1,CURRENT]}" 2>/dev/null)"})
   case $found[1] in
-    '<file>') compset -P '--*='; _files ;;
-    '<directory>') compset -P '--*='; _files -/ ;;
+    '<file>') _files ;;
+    '<directory>') _files -/ ;;
     *) found=(\${\${found//:/\\\\:}//$'\\t'/:}); _describe throughline found ;;
   esac
 }
@@ -37,14 +37,12 @@ if [ "$funcstack[1]" = _throughline ]; then _throughline "$@"; else compdef _thr
   fish: `# Completion of throughline for fish. To load it: throughline completion fish | source
 function __throughline
     set -l current (commandline -ct)
-    set -l option (string match -r -- '^--[^=]*=' "$current")
-    set -l value (string replace -r -- '^--[^=]*=' '' "$current")
     set -l found (throughline complete -- (commandline -opc) "$current" 2>/dev/null)
     switch "$found[1]"
         case '<file>'
-            string join -- \\n "$option"(__fish_complete_path "$value")
+            __fish_complete_path "$current"
         case '<directory>'
-            string join -- \\n "$option"(__fish_complete_directories "$value")
+            __fish_complete_directories "$current"
         case '*'
             string join -- \\n $found
     end
@@ -82,13 +80,12 @@ export const completeCommand =
       .command("complete", { hidden: true })
       .argument("[words...]", "what was typed so far")
       .action(async (words: readonly string[]) => {
-        const { values, before = "" } = wanted(program, words.slice(1));
+        const values = wanted(program, words.slice(1));
         const isShells = values === "<file>" || values === "<directory>";
         const chats = async () =>
           (await listChats(flagsIn(words, context), context)).filter(isPlain);
         const all = isShells ? [values] : values === "<chat>" ? await chats() : values;
-        const last = words.at(-1) ?? "";
-        const fitting = all.map((value) => before + value).filter((word) => word.startsWith(last));
+        const fitting = all.filter((word) => word.startsWith(words.at(-1) ?? ""));
         const lines = (isShells ? all : fitting).map((line) => `${line}\n`);
         await write(context.io.output, lines.join(""));
       });
@@ -97,34 +94,26 @@ export const completeCommand =
 /** Words with their descriptions, or what else may stand in a place. */
 type Values = readonly string[] | "<file>" | "<directory>" | "<chat>";
 
-/** Finds what belongs in the place of the last word. `before`: what that word must begin with. */
-function wanted(program: Command, words: readonly string[]): { values: Values; before?: string } {
+/** Finds what belongs in the place of the last word. */
+function wanted(program: Command, words: readonly string[]): Values {
   let command = program;
   let places = 0;
   let valued: Option | undefined;
-  const optionFor = (word: string) => {
-    const [name] = word.split("=", 1);
-    const option = optionsOf(command).find(({ short, long }) => name === short || name === long);
-    return option?.required || option?.optional ? option : undefined;
-  };
   for (const word of words.slice(0, -1)) {
     const below = places === 0 && commandsOf(command).find((each) => each.name() === word);
     if (valued !== undefined) valued = undefined;
-    else if (word.startsWith("-")) valued = word.includes("=") ? undefined : optionFor(word);
-    else if (below) command = below;
+    else if (word.startsWith("-")) {
+      const option = optionsOf(command).find(({ short, long }) => word === short || word === long);
+      valued = option?.required || option?.optional ? option : undefined;
+    } else if (below) command = below;
     else places += 1;
   }
-  const last = words.at(-1) ?? "";
-  if (valued !== undefined) return { values: valuesOf(valued) };
-  if (/^--.*=/.test(last)) {
-    const option = optionFor(last);
-    return { values: option ? valuesOf(option) : [], before: `${last.split("=", 1)[0]}=` };
-  }
-  if (last.startsWith("-")) return { values: optionsOf(command).flatMap(described) };
-  const names = places === 0 ? commandsOf(command).flatMap(described) : [];
+  if (valued !== undefined) return valuesOf(valued);
+  if (words.at(-1)?.startsWith("-")) return optionsOf(command).flatMap(described);
   const { registeredArguments: all } = command;
   const argument = all[places] ?? (all.at(-1)?.variadic ? all.at(-1) : undefined);
-  return { values: argument ? valuesOf(argument) : names };
+  if (argument !== undefined) return valuesOf(argument);
+  return places === 0 ? commandsOf(command).flatMap(described) : [];
 }
 
 const commandsOf = (command: Command) => command.createHelp().visibleCommands(command);

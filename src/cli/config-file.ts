@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { isThroughlineError } from "../core/errors.ts";
-import { parseJson } from "../core/json.ts";
 import type { Prices } from "../core/models/prices.ts";
 import { misconfigured, resolveOptions } from "../core/options.ts";
 import { number, object, optional, Place, record, type Shape } from "../core/shape.ts";
@@ -24,35 +23,21 @@ export function readConfig(home: string): Said {
   const text = readOwnFile(path);
   if (text === undefined) return {};
   return at(path, () => {
-    const line = brokenLine(text);
-    if (line !== undefined) throw misconfigured(`${path}:${line}: it is not JSON from here on`);
-    const file = resolveOptions("the file", parseJson(text, path) as object, noKeys, checks);
+    const file = resolveOptions("the file", jsonIn(text, path), noKeys, checks);
     const said = keys.map(([name, key]) => [name, file[key as keyof typeof file]] as const);
     const { prices: given, ...rest }: { readonly prices?: object } = Object.fromEntries(said);
     return { ...rest, prices: given && toPrices(given) };
   });
 }
 
-/** Finds the line at which a text stops being JSON: no word or text of JSON goes over the end of a line. */
-function brokenLine(text: string): number | undefined {
-  if (parseError(text) === undefined) return undefined;
-  const lines = text.split("\n");
-  for (let count = 1; count <= lines.length; count++) {
-    const begin = lines.slice(0, count).join("\n").trimEnd();
-    const error = parseError(begin) ?? "";
-    const position = Number(/at position (\d+)/.exec(error)?.[1]);
-    const isOnlyCutOff = error.includes("end of JSON input") || position >= begin.length;
-    if (error !== "" && (!isOnlyCutOff || error.includes("Unterminated"))) return count;
-  }
-  return lines.length;
-}
-
-function parseError(text: string): string | undefined {
+/** Parses a file, and names the line that is no JSON where the parser tells it. */
+function jsonIn(text: string, path: string): object {
   try {
-    // The result is used: bundlers drop a call that is made only for what it throws.
-    return JSON.parse(text) === undefined ? "nothing" : undefined;
+    return JSON.parse(text) as object;
   } catch (error) {
-    return String(error);
+    const [, line] = /\(line (\d+)/.exec(String(error)) ?? [];
+    // Without its cause, which quotes the file.
+    throw misconfigured(`${line === undefined ? path : `${path}:${line}`}: it is not JSON`);
   }
 }
 

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { emitKeypressEvents, type Key } from "node:readline";
 import { createInterface } from "node:readline/promises";
 import { PassThrough, type Readable } from "node:stream";
@@ -127,19 +126,14 @@ function asTyped(line: string): string {
 export async function confirm(io: Io, question: string, standard: boolean): Promise<boolean> {
   const lines = createInterface({ input: io.input, output: io.errors, terminal: true });
   const ended = new AbortController();
-  const { signal } = ended;
-  const nothing = once(lines, "close", { signal }).then(
-    () => "no",
-    () => "no",
-  );
+  lines.once("close", () => ended.abort());
   lines.on("SIGINT", () => lines.close());
   try {
-    const asked = lines.question(`${question} ${standard ? "[Y/n]" : "[y/N]"} `, { signal });
-    asked.catch(() => undefined); // let go of when the input ended first
-    const answer = (await Promise.race([asked, nothing])).trim().toLowerCase();
+    const choice = standard ? "[Y/n]" : "[y/N]";
+    const asked = lines.question(`${question} ${choice} `, { signal: ended.signal });
+    const answer = (await asked.catch(() => "no")).trim().toLowerCase();
     return answer === "" ? standard : answer === "y" || answer === "yes";
   } finally {
-    ended.abort();
     lines.close();
   }
 }

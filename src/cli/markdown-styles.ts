@@ -33,7 +33,9 @@ export class MarkdownStyler {
 
   #show(text: string): string {
     const pieces = Array.from(text.matchAll(/\n|`+|\*+|[^\n`*]+/g), ([piece]) => piece);
-    return pieces.map((piece, at) => this.#styled(piece, pieces[at + 1] ?? "")).join("");
+    const shown = pieces.map((piece, at) => this.#styled(piece, pieces[at + 1] ?? "")).join("");
+    // A style that ends and begins again goes on.
+    return shown.replaceAll("\u001b[22m\u001b[1m", "").replaceAll("\u001b[39m\u001b[36m", "");
   }
 
   #styled(piece: string, next: string): string {

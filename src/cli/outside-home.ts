@@ -1,6 +1,6 @@
 import { readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { wrongUsage } from "./failure.ts";
+import { isErrno, wrongUsage } from "./failure.ts";
 
 /** Keeps `--out` away from the companion's own files. */
 export async function assertOutsideHome(out: string, home: string): Promise<void> {
@@ -16,7 +16,9 @@ export async function placeToHome(
   path: string,
   home: string,
 ): Promise<"same" | "inside" | "outside"> {
-  const names = await readdir(home).catch(() => undefined);
+  const names = await readdir(home).catch((error: unknown) => {
+    if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;
+  });
   if (names === undefined) return "outside";
   const place = await realPlace(resolve(path));
   const own = await realpath(home);

@@ -1,6 +1,6 @@
 // The routes of a home, for a command: those of the server that has it, or of this process where none has.
 import { type ErrorCode, errorCodes, invalid, ThroughlineError } from "../core/errors.ts";
-import { isJsonObject, parseJson } from "../core/json.ts";
+import { parseJson } from "../core/json.ts";
 import { serverOf } from "../core/storage/files/lease-holder.ts";
 import { Failed, isErrno } from "./failure.ts";
 import { readOwnFile } from "./own-file.ts";
@@ -214,20 +214,12 @@ function refusalOf(status: number, text: string, url: string): ThroughlineError 
   });
 }
 
-function problemIn(text: string): {
-  readonly code?: ErrorCode | undefined;
-  readonly detail?: string | undefined;
-} {
-  let problem: unknown;
+/** Reads a problem; of what is none, not from a server of ours, the status has to do. */
+function problemIn(text: string): { readonly code?: ErrorCode; readonly detail?: string } {
   try {
-    problem = parseJson(text, "the answer");
+    const problem = parseJson(text, "the answer") as { code: ErrorCode; detail: string };
+    return Object.hasOwn(errorCodes, problem.code) ? problem : { detail: problem.detail };
   } catch {
-    // Not from a server of ours: its status has to do.
+    return {};
   }
-  if (!isJsonObject(problem)) return {};
-  const { code, detail } = problem;
-  return {
-    code: Object.keys(errorCodes).find((each) => each === code) as ErrorCode | undefined,
-    detail: typeof detail === "string" ? detail : undefined,
-  };
 }

@@ -49,15 +49,15 @@ export interface Settings extends Omit<Said, "home" | "store" | "model" | "perso
 export function resolveSettings(flags: Flags, env: Environment): Settings {
   const home = findHome(flags.home, env);
   const config = readConfig(home);
-  const configPath = join(home, configName);
+  const texts = textsIn(env, config, home);
   const said = firstSaid(flags as Said, env, config);
   const freshness = Object.keys(freshnessDefaults).map((name) => [name, said[name as SettingName]]);
   return {
     ...said,
     home,
     isEphemeral: flags.ephemeral ?? false,
-    store: storeFrom(flags, env.store, config.store, configPath),
-    model: flags.model ?? modelFrom(env.model, config.model, configPath),
+    store: storeFrom(flags, texts),
+    model: flags.model ?? modelFrom(texts),
     allowed: allowedBy(config, env.model),
     models: env.models,
     freshness: Object.fromEntries(freshness) as FreshnessOptions,
@@ -76,37 +76,30 @@ function firstSaid(...places: readonly Said[]): Said {
 }
 
 /** Where the memories are; the word `files` undoes what a place further down says. */
-function storeFrom(
-  flags: Flags,
-  variable: string | undefined,
-  setting: string | undefined,
-  configPath: string,
-): PostgresLocation | undefined {
-  if (flags.ephemeral) return undefined;
-  const places = [
-    [flags.store, "--store"],
-    [variable, "THROUGHLINE_STORE"],
-    [setting, `${configPath}: store`],
-  ] as const;
-  const [text, place] = places.find(([said]) => said !== undefined) ?? [];
-  if (text === undefined || place === undefined || text === "files") return undefined;
+function storeFrom({ store, ephemeral }: Flags, said: Texts): PostgresLocation | undefined {
+  const [text, place] = store === undefined ? said("store") : [store, "--store"];
+  if (ephemeral || text === undefined || text === "files") return undefined;
   return parsePostgresUrl(text, place);
 }
 
-function modelFrom(
-  variable: string | undefined,
-  setting: string | undefined,
-  configPath: string,
-): ModelSpec | undefined {
-  const [name, place] =
-    variable === undefined ? [setting, `${configPath}: model`] : [variable, "THROUGHLINE_MODEL"];
-  if (name === undefined) return undefined;
+function modelFrom(said: Texts): ModelSpec | undefined {
+  const [name, place] = said("model");
   try {
-    return parseModelName(name);
+    return name === undefined ? undefined : parseModelName(name);
   } catch (cause) {
     if (!isThroughlineError(cause)) throw cause;
     throw misconfigured(`${place}: ${cause.message}`, cause);
   }
+}
+
+/** What the environment says of a setting, else the file, and the place, for messages. */
+type Texts = (name: "store" | "model") => readonly [text: string | undefined, place: string];
+
+function textsIn(env: Environment, config: Said, home: string): Texts {
+  return (name) =>
+    env[name] === undefined
+      ? [config[name], `${join(home, configName)}: ${name}`]
+      : [env[name], settings[name].env ?? name];
 }
 
 /** Those that the file lists, and those of the models that are named, also where another goes before. */

@@ -20,23 +20,19 @@ const query = () =>
 
 /** The chats in the formats of other programs, for `createServer`. */
 export function interchangeRoutes(router: Router): () => void {
-  router.add(
-    {
-      method: "get",
-      path: "/api/export",
-      id: "exportChats",
-      query,
-      summary: "Download every chat, or one, for another program",
-      description:
-        "JSON lines: `file` begins a file, each `text` continues it, and `end` says whether it is `whole` or " +
-        "`broken`. `left_out` names a chat that cannot be read. A download that broke off lacks an `end`.",
-      answers: { 200: { says: "The files.", types: ["application/jsonl"] } },
-    },
-    ({ query: { format, chat_id: chatId } }, context) => {
+  router.get("/api/export", {
+    id: "exportChats",
+    query,
+    summary: "Download every chat, or one, for another program",
+    description:
+      "JSON lines: `file` begins a file, each `text` continues it, and `end` says whether it is `whole` or " +
+      "`broken`. `left_out` names a chat that cannot be read. A download that broke off lacks an `end`.",
+    answers: { 200: { says: "The files.", types: ["application/jsonl"] } },
+    answer: ({ query: { format, chat_id: chatId } }, context) => {
       const lines = exportLines(router.ports.throughline, { format, chatId });
       return streamed(router, context, lines, { "content-type": "application/jsonl" });
     },
-  );
+  });
   return () => undefined;
 }
 

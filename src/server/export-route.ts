@@ -44,7 +44,9 @@ export async function streamed(
     reportError(router.ports, error, { route: context.get("route"), request });
     disconnect(context)();
   };
-  if (!isHead(context)) return new Response(bytesOf(first, parts, failed), { headers });
+  if (!isHead(context)) {
+    return new Response(ReadableStream.from(bytesOf(first, parts, failed)), { headers });
+  }
   await parts.return(undefined);
   return new Response(null, { headers });
 }
@@ -52,32 +54,25 @@ export async function streamed(
 const pieceLength = 16_384;
 
 /** Reads on only when the client does. A failure midway cuts the response: it must not look whole. */
-function bytesOf(
+async function* bytesOf(
   first: IteratorResult<string, unknown>,
   parts: AsyncGenerator<string>,
   failed: (error: unknown) => void,
-): ReadableStream<Uint8Array> {
+): AsyncGenerator<Uint8Array, void, undefined> {
   const encoder = new TextEncoder();
-  let next: IteratorResult<string, unknown> = first;
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          let text = "";
-          for (; next.done !== true && text.length < pieceLength; next = await parts.next()) {
-            text += next.value;
-          }
-          if (text !== "") controller.enqueue(encoder.encode(text));
-          if (next.done === true) controller.close();
-        } catch (error) {
-          failed(error);
-          controller.error(new Error("the export broke off"));
-        }
-      },
-      async cancel() {
-        await parts.return(undefined);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  let text = "";
+  try {
+    for (let next = first; next.done !== true; next = await parts.next()) {
+      text += next.value;
+      if (text.length < pieceLength) continue;
+      yield encoder.encode(text);
+      text = "";
+    }
+    if (text !== "") yield encoder.encode(text);
+  } catch (error) {
+    failed(error);
+    throw new Error("the export broke off", { cause: error });
+  } finally {
+    await parts.return(undefined);
+  }
 }

@@ -11,9 +11,11 @@ export function parseInput<Schema extends z.ZodType>(
   value: unknown,
   where: string,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(value, { error: wordsOf });
   if (parsed.success) return parsed.data;
-  const lines = parsed.error.issues.slice(0, 5).map((issue) => issueLine(issue, where, schema));
+  const lines = parsed.error.issues.slice(0, 5).map(({ path, message }) => {
+    return `${path.map(String).join(".") || where}: ${message}`;
+  });
   throw invalid(lines.join("; "));
 }
 
@@ -205,32 +207,6 @@ function bodyTooLarge(maxBytes: number): ThroughlineError {
   return tooLarge(`a body has at most ${maxBytes} bytes`);
 }
 
-/** Names the place and what is wanted there; never the value. */
-function issueLine(issue: z.core.$ZodIssue, where: string, schema: z.ZodType): string {
-  const place = issue.path.map(String).join(".");
-  return `${place === "" ? where : place}: ${wordsOf(issue, schema)}`;
-}
-
-function unknownFields(keys: readonly string[], known: readonly string[]): string {
-  const names = keys.slice(0, 5).map((key) => JSON.stringify(key.slice(0, 40)));
-  const all = known.length === 0 ? "it takes none" : `the fields are ${known.join(", ")}`;
-  return `unknown field ${names.join(", ")}; ${all}`;
-}
-
-/** Lists the names that an object may have at a place of a schema. */
-function fieldsAt(schema: z.ZodType, path: readonly PropertyKey[]): readonly string[] {
-  let at: unknown = schema;
-  for (const step of [...path, undefined]) {
-    while (at instanceof z.ZodOptional || at instanceof z.ZodNullable) at = at.unwrap();
-    if (step === undefined) break;
-    if (at instanceof z.ZodArray) at = at.element;
-    else if (at instanceof z.ZodObject) at = at.shape[step as string];
-  }
-  return at instanceof z.ZodObject ? Object.keys(at.shape) : [];
-}
-
-/** How the library's own messages begin. */
-const notOurs = /^(Invalid (input|option|string)|Too (small|big)): /;
 const types: Readonly<Record<string, string>> = {
   string: "a text",
   number: "a number",
@@ -241,29 +217,27 @@ const types: Readonly<Record<string, string>> = {
   record: "an object",
 };
 
-/** What is wanted, in our words where a schema has none of its own. */
-function wordsOf(issue: z.core.$ZodIssue, schema: z.ZodType): string {
-  const { code, message } = issue;
-  if (code === "unrecognized_keys") return unknownFields(issue.keys, fieldsAt(schema, issue.path));
-  if (!notOurs.test(message)) return message;
-  if (message.endsWith("received undefined")) return "is missing";
+/** What is wanted, in our words where a schema has none of its own; never the value. */
+function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
+  const { code, inst } = issue;
+  if (code === "unrecognized_keys") {
+    const known = inst instanceof z.ZodObject ? Object.keys(inst.shape) : [];
+    const names = issue.keys.slice(0, 5).map((key) => JSON.stringify(key.slice(0, 40)));
+    const all = known.length === 0 ? "it takes none" : `the fields are ${known.join(", ")}`;
+    return `unknown field ${names.join(", ")}; ${all}`;
+  }
+  if (code === "invalid_value") return `must be ${issue.values.map(String).join(" or ")}`;
+  if (issue.input === undefined) return "is missing";
   if (code === "invalid_type") return `must be ${types[issue.expected] ?? issue.expected}`;
   if (code === "invalid_format") return "has another form than is wanted";
-  if (code === "invalid_value") return `must be ${issue.values.map(String).join(" or ")}`;
-  if (code === "too_small") {
-    const bound = issue.inclusive === false ? "more than" : "at least";
-    return `must be ${bound} ${amount(issue.minimum, issue.origin)}`;
-  }
-  if (code === "too_big") {
-    const bound = issue.inclusive === false ? "less than" : "at most";
-    return `must be ${bound} ${amount(issue.maximum, issue.origin)}`;
-  }
-  return message;
-}
-
-function amount(count: number | bigint, origin: string): string {
-  if (origin !== "string") return `${count}`;
-  return count === 1 ? "1 character" : `${count} characters`;
+  if (code !== "too_small" && code !== "too_big") return undefined;
+  const isLeast = code === "too_small";
+  const within = isLeast ? "at least" : "at most";
+  const beyond = isLeast ? "more than" : "less than";
+  const bound = issue.inclusive === false ? beyond : within;
+  const count = isLeast ? issue.minimum : issue.maximum;
+  const unit = issue.origin === "string" ? (count === 1 ? " character" : " characters") : "";
+  return `must be ${bound} ${count}${unit}`;
 }
 
 /** Bytes that all requests together may hold at a moment. */

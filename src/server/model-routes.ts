@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ModelList } from "../core/models/responder.ts";
 import { json, type Router } from "./router.ts";
-import { schemaOf } from "./schemas.ts";
+import { flag, schemaOf } from "./schemas.ts";
 
 /** Which models a message can name. */
 export function addModelRoutes(router: Router): void {
@@ -15,13 +15,10 @@ export function addModelRoutes(router: Router): void {
       "within 2 seconds has an `error` and only its configured model. Lists are kept for a minute.",
     query: () =>
       z.strictObject({
-        again: z.enum(["true", "false"], "must be true or false").optional().meta({
-          description: "`true`: asks the providers also where their lists are kept.",
-        }),
-        ollama: z.enum(["true", "false"], "must be true or false").optional().meta({
-          description:
-            "`true`: looks for an Ollama on this machine, if no model was named at the start. It is listed from then on.",
-        }),
+        again: flag().describe("`true`: asks the providers also where their lists are kept."),
+        ollama: flag().describe(
+          "`true`: looks for an Ollama on this machine, if no model was named at the start. It is listed from then on.",
+        ),
       }),
     answers: { 200: { says: "The models.", schema: schemaOf("modelList") } },
     answer: async ({ query }) => {

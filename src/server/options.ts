@@ -4,7 +4,6 @@ import { type Logger, standardError, unfailing } from "../core/logger.ts";
 import {
   aName,
   anObject,
-  type Checks,
   type Defaults,
   type Resolved,
   resolveOptions,
@@ -112,7 +111,7 @@ const limitChecks = Object.fromEntries(
   Object.keys(limitDefaults).map((name) => [name, whole(1)] as const),
 );
 
-const portDefaults = {
+const defaults = {
   token: undefined,
   hosts: [],
   limits: {},
@@ -120,37 +119,27 @@ const portDefaults = {
   logger: standardError,
 } as const satisfies Defaults<PortOptions>;
 
-const portChecks: Checks<PortOptions> = { version: aName };
+const serverDefaults = { ...defaults, features: [], newId: randomId } as const;
 
 /** The options of a port, checked and filled in. */
 export type PortSettings = ReturnType<typeof resolvePort>;
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
 export function resolvePort(given: PortOptions) {
-  return checkedPort(resolveOptions("the options of a port", given, portDefaults, portChecks));
+  const checks = { version: aName };
+  return checkedPort(resolveOptions("the options of a port", given, defaults, checks));
 }
-
-const defaults = {
-  ...portDefaults,
-  features: [],
-  newId: randomId,
-} as const satisfies Defaults<ServerOptions>;
-
-const checks: Checks<ServerOptions> = {
-  ...portChecks,
-  throughline: anObject,
-  turns: anObject,
-};
 
 /** The options, checked and filled in. */
 export type Settings = ReturnType<typeof resolveServer>;
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
 export function resolveServer(given: ServerOptions) {
-  return checkedPort(resolveOptions("the options of a server", given, defaults, checks));
+  const checks = { version: aName, throughline: anObject, turns: anObject };
+  return checkedPort(resolveOptions("the options of a server", given, serverDefaults, checks));
 }
 
-function checkedPort<O extends Resolved<PortOptions, typeof portDefaults>>(options: O) {
+function checkedPort<O extends Resolved<PortOptions, typeof defaults>>(options: O) {
   const { token, hosts, logger } = options;
   if (token !== undefined) checkToken(token);
   for (const name of hosts) checkHostName(name);

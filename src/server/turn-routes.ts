@@ -175,7 +175,7 @@ function addTakingUp(router: Router): void {
       if (turn === undefined) return new Response(null, { status: 204 });
       if (isHead(context)) return new Response(null, { headers: eventHeaders });
       const stream = watchers.open(disconnect(context));
-      void sendTurn(turn, turn.progress(), stream, problemMaker(router.ports, turn, context));
+      void sendTurn(turn, stream, problemMaker(router.ports, turn, context));
       return eventResponse(stream);
     },
   });
@@ -193,10 +193,10 @@ async function outcomeOf(
   if (!wantsEvents(context)) return json(answerJson(spoken(await turn.done)));
   const progress = turn.progress();
   // What is refused at once gets its own status. Behind another turn that would take too long.
-  const source = isBusy ? progress : resumed(await progress.next(), progress);
+  const first = isBusy ? undefined : await progress.next();
   const { watcherBytes: maxBytes, keepAliveMs } = ports.limits;
   const stream = new EventStream({ maxBytes, keepAliveMs });
-  void sendTurn(turn, source, stream, problemMaker(ports, turn, context));
+  void sendTurn(turn, stream, problemMaker(ports, turn, context), progress, first);
   return eventResponse(stream);
 }
 
@@ -213,24 +213,29 @@ function wantsEvents(context: Context<Env>): boolean {
 
 /**
  * Sends a turn's progress as events: `accepted`, `notice`, `retrying`, `reasoning`, `text`, `message`,
- * then `result` or `error`. Waits
- * for the reader before each, so that nothing piles up. Disconnecting does not stop the turn.
+ * then `result` or `error`. Waits for the reader before each, so that nothing piles up. Disconnecting does
+ * not stop the turn.
+ *
+ * @param first what was taken from the progress already.
  */
 async function sendTurn(
   turn: Turn,
-  progress: AsyncIterable<TurnProgress>,
   stream: EventStream,
   failed: (error: unknown) => object,
+  progress = turn.progress(),
+  first?: IteratorResult<TurnProgress, void>,
 ): Promise<void> {
   try {
-    for await (const item of progress) {
+    let next = first ?? (await progress.next());
+    for (; next.done !== true; next = await progress.next()) {
       if (!(await stream.flushed())) return;
-      sendItem(turn, item, stream);
+      sendItem(turn, next.value, stream);
     }
   } catch (error) {
     stream.send("error", failed(error));
   } finally {
     stream.end();
+    await progress.return();
   }
 }
 
@@ -243,14 +248,4 @@ function sendItem(turn: Turn, item: TurnProgress, stream: EventStream): void {
   } else if (item.type === "result") stream.send("result", answerJson(spoken(item.answer)));
   else if (item.type === "retrying") stream.send("retrying", retryJson(item));
   else stream.send(item.type, { text: item.text });
-}
-
-/** What was taken from a progress already, and then the rest. */
-async function* resumed(
-  first: IteratorResult<TurnProgress, void>,
-  rest: AsyncGenerator<TurnProgress, void, undefined>,
-): AsyncGenerator<TurnProgress, void, undefined> {
-  if (first.done === true) return;
-  yield first.value;
-  yield* rest;
 }

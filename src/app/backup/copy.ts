@@ -28,7 +28,7 @@ import { isThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
-import { writeAll } from "../../core/storage/files/file-ports.ts";
+import { readFrom, writeAll } from "../../core/storage/files/file-ports.ts";
 import {
   type Change,
   type Frame,
@@ -188,13 +188,10 @@ export function writeBackup(ports: MakingPorts, inUse: boolean) {
       left_out: [...copy.leftOut, ...copy.unread].map(([path, reason]) => ({ path, reason })),
       files: [...copy.files.values()].sort(byPath),
     };
-    const file = await create(disk, folder, backupName);
-    try {
+    await create(disk, folder, backupName, async (file) => {
       await writeAll(file, encodeBackupList(list), 0);
       await file.sync();
-    } finally {
-      await file.close();
-    }
+    });
     /** Files could not be read, or a person does not know of all damage. */
     const isIncomplete = copy.unread.size > 0 || lost.some(({ confirmed }) => !confirmed);
     return { list, inUse, isIncomplete };
@@ -254,7 +251,8 @@ async function copyHome(folder: string, ports: MakingPorts): Promise<HomeCopy> {
   const copy = async (path: string) => {
     signal.throwIfAborted();
     try {
-      files.set(path, { path, ...(await copyFile(path, folder, ports)) });
+      const copied = await copyFile(path, folder, ports);
+      if (copied !== undefined) files.set(path, { path, ...copied });
       progress(`Copying: ${files.size} of ${counted(paths.length, "file")}`);
     } catch (error) {
       // What is wrong with the backup's own files ends the command.
@@ -294,22 +292,14 @@ function groupsOf(paths: readonly string[]): readonly (readonly string[])[] {
   ];
 }
 
+/** @returns `undefined`: it was removed since it was listed. */
 async function copyFile(path: string, folder: string, { disk, home, signal }: MakingPorts) {
-  const source = await disk.open(await realPlace(home, path), "read");
-  try {
+  return readFrom(disk, await realPlace(home, path), async (source) => {
     const end = (isLog(path) ? await endOfLog(source) : undefined) ?? (await source.size());
-    const target = await create(disk, folder, path);
-    try {
-      return await copyVerified(source, target, { path, end, signal });
-    } catch (error) {
-      await disk.unlink(join(folder, path));
-      throw error;
-    } finally {
-      await target.close();
-    }
-  } finally {
-    await source.close();
-  }
+    return create(disk, folder, path, (target) =>
+      copyVerified(source, target, { path, end, signal }),
+    );
+  });
 }
 
 /**

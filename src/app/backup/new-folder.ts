@@ -55,15 +55,27 @@ async function begin(disk: Disk, target: string, word: string): Promise<string> 
   }
 }
 
-/** Creates a file, and the folders above it. @param name with `/` between the names. */
-export async function create(disk: Disk, folder: string, name: string): Promise<DiskFile> {
+/** Fills a new file, and makes the folders above it. @param name with `/` between the names. */
+export async function create<T>(
+  disk: Disk,
+  folder: string,
+  name: string,
+  fill: (file: DiskFile) => Promise<T>,
+): Promise<T> {
   const names = name.split("/");
   for (let i = 1; i < names.length; i++) {
     await disk.mkdir(join(folder, ...names.slice(0, i))).catch((error: unknown) => {
       if (!isCode(error, "EEXIST")) throw error;
     });
   }
-  return disk.open(join(folder, name), "create");
+  const path = join(folder, name);
+  const file = await disk.open(path, "create");
+  try {
+    return await fill(file).finally(() => file.close());
+  } catch (error) {
+    await disk.unlink(path);
+    throw error;
+  }
 }
 
 /** Makes all names durable. Removes empty folders: one may be named after a chat that was forgotten. */

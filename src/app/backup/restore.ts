@@ -107,13 +107,10 @@ async function restoreFile(
   try {
     const size = await source.size();
     if (size !== bytes) throw isWrong(place, `has ${size} bytes instead of ${bytes}`);
-    const file = await create(disk, folder, path);
-    try {
-      const copied = await copyVerified(source, file, { path, end: bytes, signal });
-      if (copied.sha256 !== sha256) throw isWrong(place, "is not the file that was backed up");
-    } finally {
-      await file.close();
-    }
+    const copied = await create(disk, folder, path, (file) =>
+      copyVerified(source, file, { path, end: bytes, signal }),
+    );
+    if (copied.sha256 !== sha256) throw isWrong(place, "is not the file that was backed up");
   } finally {
     await source.close();
   }

@@ -2,7 +2,7 @@
 // a copy is whole.
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { reportsOf } from "../../cli/doctor/findings.ts";
+import { reportsOf } from "../../cli/doctor/doctor.ts";
 import {
   backupName,
   bytesOf,

@@ -5,10 +5,11 @@ import { assertHomeExists } from "../../cli/home.ts";
 import { tell, untilStopped, write } from "../../cli/io.ts";
 import { chatPath } from "../../cli/routes.ts";
 import { type Flags, resolveSettings } from "../../cli/settings.ts";
-import { textOutput } from "../../core/turns/coordinator.ts";
-import { modelBody, withModelRoutes, withRoutes } from "../routes.ts";
-import { type AnswerJson, deliver } from "../turn-events.ts";
-import { dismissWaiting, noneUnanswered } from "./change.ts";
+import { silentLogger } from "../../core/logger.ts";
+import { deliver, textOutput } from "../../core/turns/coordinator.ts";
+import { modelBody, withModelRoutes } from "../routes.ts";
+import { type AnswerJson, type Notices, turnEvents } from "../turn-events.ts";
+import { noneUnanswered } from "./change.ts";
 import type { ServedChat } from "./served-chat.ts";
 
 /**
@@ -32,25 +33,21 @@ export async function answer(chatId: string, flags: Flags, context: Context): Pr
       let whole: AnswerJson | undefined;
       const sink = textOutput((text) => (flags.json ? undefined : write(io.output, text)));
       const turn = { routes, path, events: routes.events(`${path}/answer`, body) };
-      const { outcome, reason } = await deliver(turn, sink, ending, {
+      const notices: Notices = {
         early: (text) => tell(io, `(${text})`),
         late: (text) => void late.push(text),
         result: (found) => {
           whole = found;
         },
-      });
+      };
+      const loop = { output: sink, signal: ending, logger: silentLogger };
+      const { outcome, reason } = await deliver(loop, "a turn failed", (cut) =>
+        turnEvents(turn, cut, notices),
+      );
       for (const text of late) await tell(io, `(${text})`);
       if (flags.json) await write(io.output, json(whole ?? { outcome, reason }));
       ending.throwIfAborted();
       if (outcome !== "answered") throw new Exit(exitCodes.failed);
     });
   await untilStopped(io, work);
-}
-
-/** `sessions dismiss`. */
-export function dismiss(chatId: string, flags: Flags, context: Context): Promise<void> {
-  const { io } = context;
-  return withRoutes(flags, context, async (routes) =>
-    write(io.output, `${await dismissWaiting(routes, chatPath(chatId))}\n`),
-  );
 }

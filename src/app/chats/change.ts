@@ -1,36 +1,51 @@
 import type { Context } from "../../cli/command.ts";
-import { Exit, exitCodes } from "../../cli/failure.ts";
-import { counted } from "../../cli/format.ts";
-import { type Io, write } from "../../cli/io.ts";
+import { Exit, exitCodes, wrongUsage } from "../../cli/failure.ts";
+import { counted, json, localTime } from "../../cli/format.ts";
+import { type Io, tell, write } from "../../cli/io.ts";
+import { confirm } from "../../cli/line-reader.ts";
 import { chatPath, pathPart, type Routes } from "../../cli/routes.ts";
-import type { Flags } from "../../cli/settings.ts";
 import type { ChatRow } from "../../core/chat/chat-head.ts";
-import type { RemovalReceipt } from "../../core/chat/forget.ts";
+import { notFound } from "../../core/chat/chat-log.ts";
+import type { ForgetReceipt, RemovalReceipt } from "../../core/chat/forget.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import { shownModel } from "../../core/models/model-name.ts";
 import { features } from "../features.ts";
 import { everywhere, withRoutes } from "../routes.ts";
-import { type ServedChat, sessionOf } from "./served-chat.ts";
+import { exportChat, list, search, show } from "./read.ts";
+import { type ChatCommand, type ChatFlags, type ServedChat, zoneOf } from "./served-chat.ts";
+
+/** What the commands of `sessions` do that change chats. */
+const changes = { reset, clear, fork, erase, dismiss, forget };
+const commands = { ...changes, list, show, search, export: exportChat };
+export type ChatCommandName = keyof typeof commands;
+
+/** Runs a command of `sessions`. @param given as the parser gives it: what was typed, then its options. */
+export function runChatCommand(
+  name: ChatCommandName,
+  given: readonly unknown[],
+  context: Context,
+): Promise<void> {
+  const { io } = context;
+  const args = given.slice(0, -2).flat() as readonly string[];
+  const flags = given.at(-2) as ChatFlags;
+  const path = name === "list" || name === "search" ? "" : chatPath(args[0] ?? "");
+  return withRoutes(
+    flags,
+    context,
+    (routes, settings) => commands[name]({ routes, settings, io, flags, args, path }),
+    name in changes ? everywhere : undefined,
+  );
+}
 
 const say = (io: Io, line: string) => write(io.output, `${line}\n`);
 
-export function reset(
-  chatId: string,
-  {
-    provider: asked,
-    all: isAll,
-    ...flags
-  }: Flags & { readonly provider?: string; readonly all?: boolean },
-  context: Context,
-): Promise<void> {
-  return withRoutes(flags, context, async (routes) => {
-    const path = chatPath(chatId);
-    const active = sessionOf(await routes.json<ServedChat>(path))?.provider; // a reset makes a chat
-    // Where no model has answered yet, every provider starts over.
-    const provider = asked ?? (isAll || active === "offline" ? undefined : active);
-    return say(context.io, await startOver(routes, path, provider, "--all"));
-  });
+async function reset({ routes, io, flags, path }: ChatCommand): Promise<void> {
+  const { row } = await routes.json<ServedChat>(path); // a reset makes a chat
+  const active = row.generation === 0 ? undefined : row.provider;
+  // Where no model has answered yet, every provider starts over.
+  const provider = flags.provider ?? (flags.all || active === "offline" ? undefined : active);
+  await say(io, await startOver(routes, path, provider, "--all"));
 }
 
 /**
@@ -58,10 +73,8 @@ export async function startOver(
   );
 }
 
-export function clear(chatId: string, flags: Flags, context: Context): Promise<void> {
-  const work = async (routes: Routes) =>
-    say(context.io, await clearShown(routes, chatPath(chatId)));
-  return withRoutes(flags, context, work, everywhere);
+async function clear({ routes, io, path }: ChatCommand): Promise<void> {
+  await say(io, await clearShown(routes, path));
 }
 
 /** Hides what was said so far. @returns what to say. */
@@ -70,6 +83,10 @@ export async function clearShown(routes: Routes, path: string): Promise<string> 
   await routes.post(`${path}/clear`);
   const what = counted(row.message_count, "message is", "messages are");
   return `${what} no longer shown or sent to a model. The file keeps them.`;
+}
+
+async function dismiss({ routes, io, path }: ChatCommand): Promise<void> {
+  await say(io, await dismissWaiting(routes, path));
 }
 
 /** Leaves what waits without an answer. @returns what to say. */
@@ -81,35 +98,21 @@ export async function dismissWaiting(routes: Routes, path: string): Promise<stri
 
 export const noneUnanswered = "There are no unanswered messages.";
 
-export function fork(
-  chatId: string,
-  message_id: string,
-  chat_id: string,
-  flags: Flags,
-  context: Context,
-): Promise<void> {
-  const { io } = context;
-  return withRoutes(flags, context, async (routes) => {
-    const copy = { message_id, chat_id };
-    const row = await routes.post<ChatRow>(`${chatPath(chatId)}/fork`, copy);
-    return say(io, `Created ${row.chat_id} with ${counted(row.message_count, "message")}.`);
-  });
+async function fork({
+  routes,
+  io,
+  args: [, message_id, chat_id],
+  path,
+}: ChatCommand): Promise<void> {
+  const row = await routes.post<ChatRow>(`${path}/fork`, { message_id, chat_id });
+  await say(io, `Created ${row.chat_id} with ${counted(row.message_count, "message")}.`);
 }
 
-export function erase(
-  chatId: string,
-  messageId: string,
-  flags: Flags,
-  context: Context,
-): Promise<void> {
-  const { io } = context;
-  const work = async (routes: Routes) => {
-    const path = `${chatPath(chatId)}/messages/${pathPart(messageId)}`;
-    const receipt = await routes.json<RemovalReceipt>(path, { method: "DELETE" });
-    await say(io, "The message is deleted. Quotes of it in other messages are not.");
-    await sayReach(io, receipt);
-  };
-  return withRoutes(flags, context, work, everywhere);
+async function erase({ routes, io, args: [, id = ""], path }: ChatCommand): Promise<void> {
+  const place = `${path}/messages/${pathPart(id)}`;
+  const receipt = await routes.json<RemovalReceipt>(place, { method: "DELETE" });
+  await say(io, "The message is deleted. Quotes of it in other messages are not.");
+  await sayReach(io, receipt);
 }
 
 /**
@@ -129,4 +132,47 @@ async function sayReach(io: Io, { copies, removed, unreachable }: RemovalReceipt
   const notified = await Promise.all(features.map(async (each) => each.notified?.()));
   const failed = unreachable.filter((place) => !notified.includes(place));
   if (failed.length > 0) throw new Exit(exitCodes.failed);
+}
+
+/**
+ * Forgets a chat, or what a framework keeps under an id, and prints the receipt. Asks first; without a
+ * terminal it needs `--yes`.
+ *
+ * @throws Exit with 1: the person said no, or a place could not be reached.
+ */
+async function forget({ routes, settings, io, flags, args, path }: ChatCommand): Promise<void> {
+  if (!flags.yes && !io.isInteractive) {
+    throw wrongUsage("forgetting cannot be undone. Pass --yes to confirm");
+  }
+  const [chatId = ""] = args;
+  const query = { if_exists: true };
+  const chat = await routes.json<ServedChat | undefined>(path, { query });
+  if (!flags.yes) {
+    const what = [printableLine(chatId)];
+    if (chat !== undefined) {
+      const since = localTime(chat.row.created_at, zoneOf(settings, chat));
+      what.push(`${counted(chat.row.message_count, "message")} since ${since}`);
+    }
+    if (!(await confirm(io, `Forget ${what.join(", ")}? This cannot be undone.`, false))) {
+      await tell(io, "Nothing was forgotten.");
+      throw new Exit(exitCodes.failed);
+    }
+  }
+  const receipt = await routes.json<ForgetReceipt>(path, { method: "DELETE" });
+  const { removed, unreachable } = receipt;
+  // A framework may have a thread or a session of this id without a chat, and files may be left of one.
+  const isElse = removed.some(({ count }) => count > 0) || unreachable.length > 0;
+  if (chat === undefined && !isElse) throw notFound(chatId);
+  await write(io.output, flags.json ? json(receipt) : receiptText(receipt));
+  if (unreachable.length > 0) throw new Exit(exitCodes.failed);
+}
+
+function receiptText(receipt: ForgetReceipt): string {
+  const lines = [
+    `Forgotten: ${printableLine(receipt.chat_id)}`,
+    ...receipt.removed.map(({ place, count }) => `  ${place}: ${count}`),
+    ...receipt.unreachable.map((place) => `  NOT REACHED: ${place}`),
+    ...receipt.forks.map((id) => `  still in a fork, forget it too: ${printableLine(id)}`),
+  ];
+  return `${lines.join("\n")}\n`;
 }

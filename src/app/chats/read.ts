@@ -4,48 +4,39 @@ import { counted, json, localTime, table } from "../../cli/format.ts";
 import { type Io, tell, untilStopped, write } from "../../cli/io.ts";
 import { writeNewFile } from "../../cli/out-path.ts";
 import { assertOutsideHome } from "../../cli/outside-home.ts";
-import { chatPath } from "../../cli/routes.ts";
 import type { Flags } from "../../cli/settings.ts";
-import type { ChatFormat } from "../../core/chat/chat-formats.ts";
 import type { ChatRow } from "../../core/chat/chat-head.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import type { MessagePage } from "../../core/chat/message-page.ts";
 import { printableLine } from "../../core/chat/printable.ts";
-import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
 import { shownModel } from "../../core/models/model-name.ts";
-import type { chatList, hits as hitList } from "../../server/answer-schemas.ts";
+import type {
+  chatList,
+  hits as hitList,
+  session as sessionSchema,
+} from "../../server/answer-schemas.ts";
 import { withRoutes } from "../routes.ts";
-import { type ServedChat, sessionOf, zoneOf } from "./served-chat.ts";
+import { type ChatCommand, type ChatFlags, type ServedChat, zoneOf } from "./served-chat.ts";
 
 type ChatPage = z.infer<typeof chatList>;
+type Session = z.infer<typeof sessionSchema>;
 
-interface ListFlags extends Flags {
-  readonly limit: number;
-  readonly cursor?: string;
-  readonly unanswered?: boolean;
-}
-
-export function list(flags: ListFlags, context: Context): Promise<void> {
-  const { io } = context;
-  return withRoutes(flags, context, async (routes, settings) => {
-    const { limit, cursor, unanswered } = flags;
-    const page = await routes.json<ChatPage>("/api/chats", {
-      query: { limit, cursor, unanswered },
-    });
-    if (flags.json) return write(io.output, json(page));
-    if (page.chats.length === 0) return tell(io, noChats(flags));
-    const rows = page.chats.map((row) => [
-      row.chat_id,
-      localTime(row.last_active, zoneOf(settings)),
-      String(row.message_count),
-      shownModel(row),
-      marksOf(row),
-      row.title,
-    ]);
-    await write(io.output, table(["CHAT", "LAST ACTIVE", "MESSAGES", "MODEL", "", "TITLE"], rows));
-    if (page.cursor !== undefined) await tell(io, `More: --cursor ${page.cursor}`);
-  });
+export async function list({ routes, settings, io, flags }: ChatCommand): Promise<void> {
+  const { limit, cursor, unanswered } = flags;
+  const page = await routes.json<ChatPage>("/api/chats", { query: { limit, cursor, unanswered } });
+  if (flags.json) return write(io.output, json(page));
+  if (page.chats.length === 0) return tell(io, noChats(flags));
+  const rows = page.chats.map((row) => [
+    row.chat_id,
+    localTime(row.last_active, zoneOf(settings)),
+    String(row.message_count),
+    shownModel(row),
+    marksOf(row),
+    row.title,
+  ]);
+  await write(io.output, table(["CHAT", "LAST ACTIVE", "MESSAGES", "MODEL", "", "TITLE"], rows));
+  if (page.cursor !== undefined) await tell(io, `More: --cursor ${page.cursor}`);
 }
 
 /** How many chats a shell offers. */
@@ -64,62 +55,48 @@ export async function chatIds(flags: Flags, context: Context): Promise<readonly 
   }
 }
 
-interface ShowFlags extends Flags {
-  readonly messages: number;
+export async function show({ routes, settings, io, flags, path }: ChatCommand): Promise<void> {
+  const served = await routes.json<ServedChat>(path);
+  const [chat, zone] = [served.row, zoneOf(settings, served)];
+  const { session: schema } = await import("../../server/answer-schemas.ts");
+  const session = chat.generation === 0 ? null : schema.parse(served);
+  const { messages: limit } = flags;
+  const page: MessagePage =
+    limit === 0 ? { messages: [] } : await routes.json(`${path}/messages`, { query: { limit } });
+  if (flags.json) return write(io.output, json({ chat, session, ...page }));
+  await write(io.output, describe(chat, session, zone));
+  await writeMessages(io, page.messages, zone);
+  if (chat.unanswered) {
+    await tell(io, "\nA message is unanswered. Use `sessions answer` or `sessions dismiss`.");
+  }
 }
 
-export function show(chatId: string, flags: ShowFlags, context: Context): Promise<void> {
-  const { io } = context;
-  return withRoutes(flags, context, async (routes, settings) => {
-    const path = chatPath(chatId);
-    const served = await routes.json<ServedChat>(path);
-    const [chat, session, zone] = [served.row, sessionOf(served), zoneOf(settings, served)];
-    const query = { limit: flags.messages };
-    const page: MessagePage =
-      flags.messages === 0 ? { messages: [] } : await routes.json(`${path}/messages`, { query });
-    if (flags.json) return write(io.output, json({ chat, session, ...page }));
-    await write(io.output, describe(chat, session, zone));
-    await writeMessages(io, page.messages, zone);
-    if (chat.unanswered) {
-      await tell(io, "\nA message is unanswered. Use `sessions answer` or `sessions dismiss`.");
-    }
-  });
-}
-
-interface SearchFlags extends Flags {
-  readonly chat?: string;
-  readonly limit: number;
-}
-
-export function search(query: string, flags: SearchFlags, context: Context): Promise<void> {
-  const { io } = context;
-  return withRoutes(flags, context, async (routes, settings) => {
-    const { limit, chat: chat_id } = flags;
-    const asked = { query: { query, limit, chat_id, prefix: true } };
-    const { hits, more } = await routes.json<z.infer<typeof hitList>>("/api/search", asked);
-    const found =
-      chat_id === undefined ? (await routes.json<ChatPage>("/api/chats", asked)).chats : [];
-    const zone = zoneOf(settings);
-    if (flags.json) return write(io.output, json({ hits, chats: found, more }));
-    const isMore = more === true || hits.length === limit;
-    const note = isMore ? " There may be more: raise --limit, or search with more words." : "";
-    const named = found.filter(({ match_count }) => match_count === 0);
-    if (named.length > 0) await writeNamed(io, named, zone);
-    if (hits.length === 0) {
-      const says = `No message${named.length > 0 ? "" : ", title or chat id"} contains these words.`;
-      return tell(io, `${says}${note}`);
-    }
-    const rows = hits.map(({ chat_id, message }) => [
-      chat_id,
-      localTime(message.timestamp, zone),
-      message.role,
-      message.id,
-      message.content,
-    ]);
-    await write(io.output, table(["CHAT", "WHEN", "WHO", "MESSAGE", "TEXT"], rows));
-    const where = counted(new Set(hits.map(({ chat_id }) => chat_id)).size, "chat");
-    await tell(io, `${counted(hits.length, "message")} in ${where}.${note}`);
-  });
+export async function search({ routes, settings, io, flags, args }: ChatCommand): Promise<void> {
+  const { limit, chat: chat_id } = flags;
+  const asked = { query: { query: args.join(" "), limit, chat_id, prefix: true } };
+  const { hits, more } = await routes.json<z.infer<typeof hitList>>("/api/search", asked);
+  const found =
+    chat_id === undefined ? (await routes.json<ChatPage>("/api/chats", asked)).chats : [];
+  const zone = zoneOf(settings);
+  if (flags.json) return write(io.output, json({ hits, chats: found, more }));
+  const isMore = more === true || hits.length === limit;
+  const note = isMore ? " There may be more: raise --limit, or search with more words." : "";
+  const named = found.filter(({ match_count }) => match_count === 0);
+  if (named.length > 0) await writeNamed(io, named, zone);
+  if (hits.length === 0) {
+    const says = `No message${named.length > 0 ? "" : ", title or chat id"} contains these words.`;
+    return tell(io, `${says}${note}`);
+  }
+  const rows = hits.map(({ chat_id, message }) => [
+    chat_id,
+    localTime(message.timestamp, zone),
+    message.role,
+    message.id,
+    message.content,
+  ]);
+  await write(io.output, table(["CHAT", "WHEN", "WHO", "MESSAGE", "TEXT"], rows));
+  const where = counted(new Set(hits.map(({ chat_id }) => chat_id)).size, "chat");
+  await tell(io, `${counted(hits.length, "message")} in ${where}.${note}`);
 }
 
 /** Chats of which only the title or the id was found. */
@@ -130,7 +107,7 @@ async function writeNamed(io: Io, chats: readonly ChatRow[], zone: string): Prom
   await write(io.output, `${table(["CHAT", "LAST ACTIVE", "TITLE"], rows)}\n`);
 }
 
-function noChats({ unanswered, cursor }: ListFlags): string {
+function noChats({ unanswered, cursor }: ChatFlags): string {
   if (unanswered) return "There are no unanswered messages.";
   return cursor === undefined
     ? "No chats yet. Start one with `throughline chat`."
@@ -142,7 +119,7 @@ function marksOf(row: ChatRow): string {
   return marks.filter((mark) => mark !== "").join(" ");
 }
 
-function describe(chat: ChatRow, period: PeriodView | null, zone: string): string {
+function describe(chat: ChatRow, period: Session | null, zone: string): string {
   const lines: (readonly [string, string])[] = [
     ["Chat", chat.chat_id],
     ["Title", chat.title],
@@ -203,23 +180,21 @@ function rowText(row: RenderRow, id: string): string {
 
 const indented = (text: string) => text.replace(/^/gm, "  ");
 
-interface ExportFlags extends Flags {
-  readonly format: ChatFormat;
-  readonly out?: string;
-}
-
 /** Writes a chat to stdout or into a new file, in bounded memory however long it is. */
-export function exportChat(chatId: string, flags: ExportFlags, context: Context): Promise<void> {
-  const { io } = context;
-  return withRoutes(flags, context, async (routes, { home }) => {
-    const { out, format } = flags;
-    if (out !== undefined) await assertOutsideHome(out, home);
-    const pieces = await routes.text(`${chatPath(chatId)}/export`, { query: { format } });
-    if (out === undefined) {
-      for await (const piece of pieces) await write(io.output, piece);
-      return;
-    }
-    await untilStopped(io, (signal) => writeNewFile(out, pieces, signal));
-    await tell(io, `Written: ${out}`);
-  });
+export async function exportChat({
+  routes,
+  settings,
+  io,
+  flags,
+  path,
+}: ChatCommand): Promise<void> {
+  const { out, format } = flags;
+  if (out !== undefined) await assertOutsideHome(out, settings.home);
+  const pieces = await routes.text(`${path}/export`, { query: { format } });
+  if (out === undefined) {
+    for await (const piece of pieces) await write(io.output, piece);
+    return;
+  }
+  await untilStopped(io, (signal) => writeNewFile(out, pieces, signal));
+  await tell(io, `Written: ${out}`);
 }

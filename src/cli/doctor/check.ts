@@ -27,3 +27,8 @@ export interface Checked {
  * @param isOpen this process has opened the home.
  */
 export type Checker = (settings: Settings, isOpen: boolean) => Promise<Checked>;
+
+/** Makes a check: `check("space", "ok", "3 GB free")`. */
+export function check(id: string, status: Check["status"], says: string): Check {
+  return { id, status, says };
+}

@@ -1,10 +1,20 @@
+import { join } from "node:path";
+import { printableLine } from "../../core/chat/printable.ts";
+import { realDisk } from "../../core/storage/disk/disk.ts";
+import {
+  type Finding,
+  findingId,
+  isLoss,
+  type KeptReport,
+  quarantineFolder,
+  readReports,
+} from "../../core/storage/files/quarantine.ts";
 import type { Context } from "../command.ts";
-import { Exit, exitCodes } from "../failure.ts";
+import { Exit, exitCodes, Failed } from "../failure.ts";
 import { json } from "../format.ts";
 import { write } from "../io.ts";
 import { type Flags, resolveSettings, type Settings } from "../settings.ts";
-import type { Check, Checked, Checker } from "./check.ts";
-import { confirmFindings, reportCheck, reportsOf } from "./findings.ts";
+import { type Check, type Checked, type Checker, check } from "./check.ts";
 
 interface DoctorFlags extends Flags {
   readonly confirm?: readonly string[];
@@ -49,8 +59,8 @@ export async function examine(
   const { version, checkers, confirm = [], isOpen } = given;
   const { home } = settings;
   const { node } = process.versions;
-  const found: Checked[] = [{ checks: [{ id: "node", status: "ok", says: `Node ${node}` }] }];
-  for (const check of checkers) found.push(await check(settings, isOpen));
+  const found: Checked[] = [{ checks: [check("node", "ok", `Node ${node}`)] }];
+  for (const look of checkers) found.push(await look(settings, isOpen));
   // Last, so that what follows from the same fault is confirmed with it.
   if (confirm.length > 0) await confirmFindings(home, confirm);
   /** Every repair and every finding whose report is kept. */
@@ -89,13 +99,61 @@ function text(findings: Findings): string {
 }
 
 function conclusion({ damaged, failed, store }: Findings): readonly string[] {
-  const lines: string[] = [];
-  if (damaged) {
-    lines.push("Something is damaged. What can be read is still served, and nothing was deleted.");
+  if (!damaged && !failed) return ["Nothing is damaged."];
+  const isDamaged =
+    "Something is damaged. What can be read is still served, and nothing was deleted.";
+  const what = store === undefined ? "home" : "store";
+  const isUnknown = `The ${what} could not be checked, so it may or may not be damaged.`;
+  return [...(damaged ? [isDamaged] : []), ...(failed ? [isUnknown] : [])];
+}
+
+/**
+ * Notes that a person knows what is wrong with the logs and documents that these findings are about.
+ *
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is no such finding. Nothing was noted then.
+ */
+async function confirmFindings(home: string, ids: readonly string[]): Promise<void> {
+  const reports = await readReports(realDisk, home);
+  const keys = ids.map((id) => {
+    const found = [...reports.values()].find((each) => each.id === id);
+    if (found !== undefined) return found.key;
+    const wayOut = "`throughline doctor` lists what there is to confirm.";
+    throw new Failed(`there is no finding ${id}`, { code: "THROUGHLINE_NOT_FOUND", wayOut });
+  });
+  for (const [name, { key, confirmed }] of reports) {
+    if (confirmed || !keys.includes(key)) continue;
+    // No new file: nothing comes back of a chat that was just forgotten.
+    const path = join(home, quarantineFolder, name);
+    await realDisk.rename(path, path.replace(/\.json$/, ".confirmed.json"));
   }
-  if (failed) {
-    const what = store === undefined ? "home" : "store";
-    lines.push(`The ${what} could not be checked, so it may or may not be damaged.`);
+}
+
+/** Everything that was found before, and what is found now. */
+export async function reportsOf(
+  home: string,
+  found: readonly Finding[],
+): Promise<readonly KeptReport[]> {
+  const kept = [...(await readReports(realDisk, home)).values()];
+  const ids = new Set(kept.map(({ id }) => id));
+  const now = found.map((each) => ({ at: "", ...each, id: findingId(each), confirmed: false }));
+  return [...kept, ...now.filter(({ id }) => !ids.has(id))];
+}
+
+function reportCheck(report: KeptReport, home: string): Check {
+  const { key, kind, reason, confirmed } = report;
+  const [id, says] = [`repair.${kind}`, `${printableLine(key)}: ${kind}: ${reason}`];
+  if (!isLoss(report)) return check(id, "note", says);
+  if (confirmed) return check(id, "note", `${says} (confirmed)`);
+  const wayOut = `${advice(report, home)} Then: throughline doctor --confirm ${report.id}`;
+  return check(id, "damaged", `${says}. ${wayOut}`);
+}
+
+function advice({ kind, file = "" }: KeptReport, home: string): string {
+  if (kind !== "foreign_lines") {
+    return "What can be read is used, and a backup may have the rest.";
   }
-  return lines.length > 0 ? lines : ["Nothing is damaged."];
+  const loss = file.startsWith("forgotten/")
+    ? "The home opens without it, and an import may bring back what was forgotten."
+    : "Nothing else in the home needs it, and a backup may have what stood there.";
+  return `Stop the program and move the file ${printableLine(join(home, file))} out of the home. ${loss}`;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Disk, DiskEntry, DiskFile } from "../../core/storage/disk/disk.ts";
 import { batchesBackward, readExactly } from "../../core/storage/files/batch-reader.ts";
-import { isTemporaryName } from "../../core/storage/files/file-ports.ts";
+import { isTemporaryName, readFrom } from "../../core/storage/files/file-ports.ts";
 import { journalFolder } from "../../core/storage/files/segments.ts";
 import { isErrno } from "../failure.ts";
 
@@ -102,14 +102,8 @@ export async function* chunks(file: DiskFile, start: number, end: number, signal
 }
 
 /** Reads bytes of a file, all of them by default; `undefined` where there is no file. */
-export async function bytesOf(disk: Disk, path: string, start = 0, length?: number) {
-  const file = await disk.open(path, "read").catch(unlessAbsent);
-  try {
-    return file && (await readExactly(file, start, length ?? (await file.size())));
-  } finally {
-    await file?.close();
-  }
-}
+export const bytesOf = (disk: Disk, path: string, start = 0, length?: number) =>
+  readFrom(disk, path, async (file) => readExactly(file, start, length ?? (await file.size())));
 
 export function unlessAbsent(error: unknown): undefined {
   if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;

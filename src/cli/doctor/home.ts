@@ -11,12 +11,12 @@ import { homeBytes } from "../../core/storage/files/home-bytes.ts";
 import { checkHome } from "../../core/storage/files/home-guard.ts";
 import { readLastBackup } from "../../core/storage/files/last-backup.ts";
 import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
-import { Quarantine } from "../../core/storage/files/quarantine.ts";
+import { type Finding, Quarantine } from "../../core/storage/files/quarantine.ts";
 import { frameworkLogs } from "../../core/storage/framework-logs.ts";
 import { unlisted } from "../../core/storage/log-store.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { bytes, counted } from "../format.ts";
-import type { Check, Checked, Checker } from "./check.ts";
+import { type Check, type Checker, check } from "./check.ts";
 import { isHome } from "./home-files.ts";
 import { takeInventory } from "./inventory.ts";
 
@@ -25,66 +25,70 @@ const littleBytes = 1e9;
 
 /** The home, and what lies in it where no database takes its place. */
 export const homeChecks: Checker = async ({ home, store }, isOpen) => {
-  const check = await checkFolder(home, store !== undefined);
-  if (check.status === "failed" || check.says.startsWith("there is no")) return { checks: [check] };
-  const folder = [check, await checkSpace(home), await checkSize(home), await checkBackup(home)];
-  if (store !== undefined) return { checks: folder };
+  const folder = await checkFolder(home, store !== undefined);
+  if (folder.status === "failed" || folder.says.startsWith("there is no")) {
+    return { checks: [folder] };
+  }
+  const checks = [folder, await checkSpace(home), await checkSize(home), await checkBackup(home)];
+  if (store !== undefined) return { checks };
   const opened = isOpen ? [] : await settle(home);
-  const { checks, found } = await checkContents(home, opened[0]?.status !== "ok");
-  return { checks: [...folder, ...opened, ...checks], found };
+  const { count, found } = await takeInventory(realDisk, home, opened[0]?.status !== "ok");
+  await keepReports(home, found);
+  const { logs, records, documents, attachments } = count;
+  const counts = [counted(documents, "document"), counted(attachments, "attachment")];
+  const inLogs = `${counted(records, "record")} in ${counted(logs, "log")}`;
+  const contents = check("contents", "ok", `${[inLogs, ...counts].join(", ")} were read`);
+  return { checks: [...checks, ...opened, contents], found };
 };
 
 /** Whether the home exists, is a directory of this user, and is closed to other users. */
 export async function checkFolder(home: string, isBeside: boolean): Promise<Check> {
-  const id = "home";
   const notes: string[] = [];
   try {
     checkHome(home, { ...silentLogger, warn: (_, says) => notes.push(says) });
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
-    const isMissing = error.message.endsWith("create it");
-    const says = isMissing ? `there is no home at ${home}` : error.message;
-    return { id, status: isMissing && isBeside ? "note" : "failed", says };
+    if (!error.message.endsWith("create it")) return check("home", "failed", error.message);
+    return check("home", isBeside ? "note" : "failed", `there is no home at ${home}`);
   }
   if (!isBeside && !(await isHome(realDisk, home))) {
     const says = `${home} is not a home: it holds nothing that Throughline writes`;
-    return { id, status: "failed", says };
+    return check("home", "failed", says);
   }
   const [note] = notes;
-  return { id, status: note === undefined ? "ok" : "note", says: note ?? home };
+  return check("home", note === undefined ? "ok" : "note", note ?? home);
 }
 
 async function checkSpace(home: string): Promise<Check> {
   const { bavail, bsize } = await statfs(home);
   const free = bavail * bsize;
-  const status = free < littleBytes ? "note" : "ok";
-  return { id: "space", status, says: `${bytes(free)} free on the home's disk` };
+  return check(
+    "space",
+    free < littleBytes ? "note" : "ok",
+    `${bytes(free)} free on the home's disk`,
+  );
 }
 
 async function checkSize(home: string): Promise<Check> {
-  const parts = await homeBytes(realDisk, home);
-  const sum = Object.values(parts).reduce((all, one) => all + one, 0);
-  const each = Object.entries(parts).filter(([, size]) => size > 0);
-  const list = each.map(([part, size]) => `${part} ${bytes(size)}`).join(", ");
-  return { id: "size", status: "ok", says: `the home has ${bytes(sum)}: ${list}` };
+  const parts = Object.entries(await homeBytes(realDisk, home)).filter(([, size]) => size > 0);
+  const sum = parts.reduce((all, [, size]) => all + size, 0);
+  const list = parts.map(([part, size]) => `${part} ${bytes(size)}`).join(", ");
+  return check("size", "ok", `the home has ${bytes(sum)}: ${list}`);
 }
 
 async function checkBackup(home: string): Promise<Check> {
-  const id = "backup";
   const last = await readLastBackup(realDisk, home);
   if (last === undefined) {
-    return { id, status: "ok", says: "no backup is noted: throughline backup DIR makes one" };
+    return check("backup", "ok", "no backup is noted: throughline backup DIR makes one");
   }
-  const { made_at, directory, whole } = last;
-  const says = `the last backup, in ${directory}, was made at ${made_at}`;
-  if (whole) return { id, status: "ok", says: `${says}, and is whole` };
-  return { id, status: "note", says: `${says}, and something in it is damaged or left out` };
+  const says = `the last backup, in ${last.directory}, was made at ${last.made_at}`;
+  return last.whole
+    ? check("backup", "ok", `${says}, and is whole`)
+    : check("backup", "note", `${says}, and something in it is damaged or left out`);
 }
 
-/** Takes the inventory, and keeps what was found until a person confirms it. */
-async function checkContents(home: string, isLive: boolean): Promise<Checked> {
-  const { signal } = new AbortController();
-  const { count, found } = await takeInventory(realDisk, home, isLive, signal);
+/** Keeps what was found until a person confirms it. */
+async function keepReports(home: string, found: readonly Finding[]): Promise<void> {
   const ports = {
     disk: realDisk,
     newId: randomId,
@@ -94,11 +98,6 @@ async function checkContents(home: string, isLive: boolean): Promise<Checked> {
   const quarantine = new Quarantine(ports, home);
   const at = isoTime(systemClock.now());
   for (const finding of found) await quarantine.keepReport({ at, ...finding });
-  const { logs, records, documents, attachments } = count;
-  const counts = [counted(documents, "document"), counted(attachments, "attachment")];
-  const inLogs = `${counted(records, "record")} in ${counted(logs, "log")}`;
-  const says = `${[inLogs, ...counts].join(", ")} were read`;
-  return { checks: [{ id: "contents", status: "ok", says }], found };
 }
 
 /** Opens a home that no process uses, which repairs what can be repaired. */
@@ -107,16 +106,14 @@ async function settle(home: string): Promise<readonly Check[]> {
   try {
     storage = await openFileStorage({ home });
     const notes = await openLogs(storage);
-    const lock: Check = { id: "lock", status: "ok", says: "no other process uses this home" };
+    const lock = check("lock", "ok", "no other process uses this home");
     return [lock, ...notes, ...(await unansweredCheck(storage))];
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
     const { code, message } = error;
-    if (code === "THROUGHLINE_LOCKED") {
-      return [{ id: "lock", status: "note", says: message.replace(/: stop it.*$/, "") }];
-    }
-    const says = `the home cannot be opened: ${message} [${code}]`;
-    return [{ id: "open", status: "failed", says }];
+    return code === "THROUGHLINE_LOCKED"
+      ? [check("lock", "note", message.replace(/: stop it.*$/, ""))]
+      : [check("open", "failed", `the home cannot be opened: ${message} [${code}]`)];
   } finally {
     await storage?.close();
   }
@@ -144,7 +141,7 @@ async function openLogs(storage: FileStorage): Promise<readonly Check[]> {
     else if (!chats.has(key)) {
       const what = `${counted(length, "attachment")} of a chat that does not exist`;
       const says = `chats/${printableLine(key)}: ${what}. Run: sessions forget`;
-      notes.push({ id: "attachments", status: "note", says });
+      notes.push(check("attachments", "note", says));
     }
   }
   return notes;
@@ -156,5 +153,5 @@ async function unansweredCheck(storage: FileStorage): Promise<readonly Check[]> 
   if (waiting.length === 0) return [];
   const count = cursor === undefined ? counted(waiting.length, "chat") : "more than 1000 chats";
   const says = `${count} with an unanswered message: sessions list --unanswered`;
-  return [{ id: "unanswered", status: "note", says }];
+  return [check("unanswered", "note", says)];
 }

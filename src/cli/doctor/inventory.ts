@@ -15,14 +15,13 @@ import {
 import { headOf } from "../../core/storage/files/commit.ts";
 import { decodeDocument } from "../../core/storage/files/document-file.ts";
 import { fileNameOf, keyOfFileName } from "../../core/storage/files/file-name.ts";
-import { isDiskError } from "../../core/storage/files/file-ports.ts";
+import { isDiskError, readFrom } from "../../core/storage/files/file-ports.ts";
 import { damageReport } from "../../core/storage/files/file-storage.ts";
 import { removedLogs } from "../../core/storage/files/index-schema.ts";
 import type { IndexEntry } from "../../core/storage/files/index-writer.ts";
 import { mayBeOurs } from "../../core/storage/files/log-end.ts";
 import { type Finding, findingId } from "../../core/storage/files/quarantine.ts";
 import { olderCopy } from "../../core/storage/files/reconcile.ts";
-import { isErrno } from "../failure.ts";
 import {
   endOfLog,
   hashInName,
@@ -75,7 +74,7 @@ interface Files {
 
 /** Reads the files of a home, or of its copy, one after the other, and gathers what is wrong. */
 class Inventory {
-  found: readonly Finding[] = [];
+  readonly found: Finding[] = [];
   readonly count = { logs: 0, records: 0, documents: 0, attachments: 0 };
   readonly #files: Files;
   /** The number of the record that names an attachment, by the attachment's path. */
@@ -86,21 +85,34 @@ class Inventory {
     this.#files = files;
   }
 
-  /** Adds one file. @param end up to where it is read. */
-  async add(path: string, file: DiskFile, end: number): Promise<void> {
+  /** Adds one file, if it is one that is read. */
+  async add(path: string): Promise<void> {
+    const { disk, folder } = this.#files;
     const hash = hashInName(path);
-    if (hash !== undefined) {
-      this.count.attachments++;
-      const isWhole = (await sha256Of(file, end, this.#files.signal)) === hash;
-      if (!isWhole) this.find(path, "damaged_file", "it is not the file that its name says", end);
-    } else if (isLog(path)) {
-      this.count.logs++;
-      await this.#addLog(path, file, end);
-    } else if (isDocument(path) || path === consent) {
-      if (isDocument(path) && path.endsWith(".json")) this.count.documents++;
-      const isWhole = decodeDocument(await readExactly(file, 0, end)) !== undefined;
-      if (!isWhole) this.find(path, "unreadable_document", `${path} is not a whole document`, end);
+    if (hash === undefined && !isLog(path) && !isDocument(path) && path !== consent) return;
+    try {
+      await readFrom(disk, join(folder, path), async (file) => {
+        const size = await file.size();
+        if (hash !== undefined) await this.#addAttachment(path, file, size, hash);
+        else if (isLog(path)) await this.#addLog(path, file, (await endOfLog(file)) ?? size);
+        else await this.#addDocument(path, file, size);
+      });
+    } catch (error) {
+      if (!isDiskError(error)) throw error;
+      this.#find(path, "unreadable_log", `the disk does not give ${path}`);
     }
+  }
+
+  async #addAttachment(path: string, file: DiskFile, size: number, hash: string): Promise<void> {
+    this.count.attachments++;
+    if ((await sha256Of(file, size, this.#files.signal)) === hash) return;
+    this.#find(path, "damaged_file", "it is not the file that its name says", size);
+  }
+
+  async #addDocument(path: string, file: DiskFile, size: number): Promise<void> {
+    if (isDocument(path) && path.endsWith(".json")) this.count.documents++;
+    if (decodeDocument(await readExactly(file, 0, size)) !== undefined) return;
+    this.#find(path, "unreadable_document", `${path} is not a whole document`, size);
   }
 
   /** Compares what is there with what should be. */
@@ -108,25 +120,25 @@ class Inventory {
     const { index, has } = this.#files;
     for (const [path, { seq }] of index) {
       const reason = `the file is not there, though record ${seq} had been stored`;
-      if (!(await has(path))) this.find(path, "older_copy", reason);
+      if (!(await has(path))) this.#find(path, "older_copy", reason);
     }
     for (const [path, seq] of this.#named) {
       const reason = `the file of record ${seq} is not there`;
-      if (!(await has(path))) this.find(path, "missing_file", reason, 0, seq);
+      if (!(await has(path))) this.#find(path, "missing_file", reason, 0, seq);
     }
     const document = "session/session.json";
     // A run that was killed at once leaves none.
     if (this.#runs < 2 || (await has(document)) || (await has(`${document}.bak`))) return;
     const reason = `${document} is not there, though the companion ran ${this.#runs} times`;
-    this.find(document, "missing_document", reason);
+    this.#find(document, "missing_document", reason);
   }
 
-  find(path: string, kind: Finding["kind"], reason: string, bytes = 0, after_seq = 0): void {
+  #find(path: string, kind: Finding["kind"], reason: string, bytes = 0, after_seq = 0): void {
     const file = path.replace(/\.bak$/, "");
     const [folder, name = ""] = file.includes("/") ? file.split("/") : ["", file];
     const stem = name.replace(/\.(jsonl?|files)$/, "");
     const key = `${folder}/${this.#keyOf(join(folder ?? "", `${stem}.jsonl`)) ?? stem}`;
-    this.found = [...this.found, { key, kind, bytes, after_seq, file, reason }];
+    this.found.push({ key, kind, bytes, after_seq, file, reason });
   }
 
   /** The key of a log by its path; `undefined`: only the log itself says it. */
@@ -135,6 +147,7 @@ class Inventory {
   }
 
   async #addLog(path: string, file: DiskFile, end: number): Promise<void> {
+    this.count.logs++;
     const known = this.#files.index.get(path);
     const damages: Damage[] = [];
     let seq = 0;
@@ -157,20 +170,20 @@ class Inventory {
       if (isOther || (last === 0 && end > 0 && !(await mayBeOurs(file, end)))) {
         const whose = isOther ? "it holds another log" : "another program wrote this file";
         const reason = `${whose}; it was left as it is`;
-        if (known || ownLogs.test(path)) this.find(path, "foreign_lines", reason, end);
+        if (known || ownLogs.test(path)) this.#find(path, "foreign_lines", reason, end);
         return;
       }
     } catch (error) {
       if (!isThroughlineError(error)) throw error;
-      this.find(path, "unreadable_log", error.message);
+      this.#find(path, "unreadable_log", error.message);
       return;
     }
-    if (known && !isAsKnown) this.find(path, "older_copy", olderCopy(seq, known.seq), 0, seq);
+    if (known && !isAsKnown) this.#find(path, "older_copy", olderCopy(seq, known.seq), 0, seq);
     for (const damage of damages) {
       // A write that was cut short: the next opening sets it aside.
       if (damage.end === end && damage.start === last && last > 0) continue;
       const { reason, bytes, after_seq } = damageReport("", damage);
-      this.find(path, "damaged_middle", reason, bytes, after_seq);
+      this.#find(path, "damaged_middle", reason, bytes, after_seq);
     }
   }
 
@@ -202,45 +215,26 @@ export async function takeInventory(
   disk: Disk,
   home: string,
   isLive: boolean,
-  signal: AbortSignal,
-): Promise<Inventory> {
+  signal = new AbortController().signal,
+): Promise<Pick<Inventory, "found" | "count">> {
   const once = async () => {
     const has = async (path: string) =>
       (await disk.size(join(home, path)).catch(unlessAbsent)) !== undefined;
-    const ports = { disk, folder: home, has, index: readIndex(home), signal };
-    return readInventory((await listHome(disk, home)).paths, ports);
+    const files = { disk, folder: home, has, index: readIndex(home), signal };
+    return readInventory((await listHome(disk, home)).paths, files);
   };
   const first = await once();
   if (first.found.length === 0 || !isLive) return first;
   await wait(deletionMs);
   const ids = new Set(first.found.map(findingId));
-  const again = await once();
-  again.found = again.found.filter((each) => ids.has(findingId(each)));
-  return again;
+  const { count, found } = await once();
+  return { count, found: found.filter((each) => ids.has(findingId(each))) };
 }
 
 /** Reads these files of a home, or of its copy, and compares them with the index. */
 export async function readInventory(paths: readonly string[], files: Files): Promise<Inventory> {
   const inventory = new Inventory(files);
-  for (const path of paths) await addFrom(files, path, inventory);
+  for (const path of paths) await inventory.add(path);
   await inventory.finish();
   return inventory;
-}
-
-async function addFrom({ disk, folder }: Files, path: string, inventory: Inventory) {
-  const isOther = !isLog(path) && !isDocument(path) && hashInName(path) === undefined;
-  if (isOther && path !== consent) return;
-  try {
-    const file = await disk.open(join(folder, path), "read");
-    try {
-      const size = await file.size();
-      await inventory.add(path, file, isLog(path) ? ((await endOfLog(file)) ?? size) : size);
-    } finally {
-      await file.close();
-    }
-  } catch (error) {
-    if (!isDiskError(error)) throw error;
-    if (isErrno(error, "ENOENT")) return; // it was removed since it was listed
-    inventory.find(path, "unreadable_log", `the disk does not give ${path}`);
-  }
 }

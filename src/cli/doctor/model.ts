@@ -4,7 +4,7 @@ import { placeOf, providers } from "../../core/models/providers.ts";
 import { createResponder } from "../../core/models/registry.ts";
 import type { ModelSettings } from "../../core/models/settings.ts";
 import type { Settings } from "../settings.ts";
-import type { Check, Checker } from "./check.ts";
+import { type Check, type Checker, check } from "./check.ts";
 
 const timeoutMs = 3_000;
 
@@ -19,25 +19,20 @@ export async function checkModel(
   { model, models, prices }: Pick<Settings, "model" | "models" | "prices">,
   fetch = globalThis.fetch,
 ): Promise<Check> {
-  const id = "model";
+  if (model === undefined) {
+    return check("model", "ok", "no model is configured: the built-in responder answers");
+  }
   try {
-    if (model === undefined) {
-      const says = "no model is configured: the built-in responder answers";
-      return { id, status: "ok", says };
-    }
-    const name = modelName(model);
     await createResponder(model, models, { prices });
     const address = addressOf(model, models);
-    if (address === undefined)
-      return { id, status: "ok", says: `${shownModel(model)} needs no network` };
-    const answers = await isReachable(address, fetch);
-    const says = answers
-      ? `${name} is configured, and ${address} responds`
-      : `${name} is configured, but ${address} cannot be reached`;
-    return { id, status: answers ? "ok" : "note", says };
+    if (address === undefined) return check("model", "ok", `${shownModel(model)} needs no network`);
+    const name = modelName(model);
+    return (await isReachable(address, fetch))
+      ? check("model", "ok", `${name} is configured, and ${address} responds`)
+      : check("model", "note", `${name} is configured, but ${address} cannot be reached`);
   } catch (error) {
     if (!isThroughlineError(error)) throw error;
-    return { id, status: "note", says: error.message };
+    return check("model", "note", error.message);
   }
 }
 
@@ -46,12 +41,10 @@ export function checkProviders({ model, allowed }: Pick<Settings, "model" | "all
   const named = model === undefined ? allowed : [model.provider, ...allowed];
   const clouds = [...new Set(named)].filter((provider) => provider !== "offline");
   const chosen = model === undefined ? ["an Ollama on this machine, once it is chosen"] : [];
-  const list = [...clouds, ...chosen];
-  const says =
-    list.length === 0
-      ? "no provider is allowed: the built-in responder answers"
-      : `only these providers are allowed: ${list.join(", ")}`;
-  return { id: "providers", status: "ok", says };
+  const list = [...clouds, ...chosen].join(", ");
+  return list === ""
+    ? check("providers", "ok", "no provider is allowed: the built-in responder answers")
+    : check("providers", "ok", `only these providers are allowed: ${list}`);
 }
 
 /** Where a model is asked; `undefined`: it needs no network. */

@@ -169,7 +169,7 @@ function intentOf(
  * @param failed what is logged if `run` throws.
  * @param run gets a signal that cuts the turn short, for any reason.
  */
-async function deliver(
+export async function deliver(
   { output, signal: ending, logger }: Loop,
   failed: string,
   run: (signal: AbortSignal) => AsyncIterable<TurnEvent>,
