@@ -3,22 +3,26 @@
  * are waited for, and the first failure is what the caller gets.
  */
 export async function concurrently<T>(
-  items: readonly T[],
+  items: Iterable<T> | AsyncIterable<T>,
   count: number,
   work: (item: T, index: number) => Promise<void>,
 ): Promise<void> {
-  let next = 0;
+  const walk: AsyncIterator<T> | Iterator<T> =
+    Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
+  let index = 0;
   let failure: { readonly error: unknown } | undefined;
   const worker = async () => {
-    while (failure === undefined && next < items.length) {
-      const index = next++;
+    while (failure === undefined) {
       try {
-        await work(items[index] as T, index);
+        const next = await walk.next();
+        if (next.done === true || failure !== undefined) break;
+        await work(next.value, index++);
       } catch (error) {
         failure ??= { error };
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(count, items.length) }, worker));
+  await Promise.all(Array.from({ length: count }, worker));
+  await walk.return?.();
   if (failure !== undefined) throw failure.error;
 }

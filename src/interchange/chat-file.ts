@@ -119,37 +119,11 @@ function entriesOf(
 }
 
 /** What a first reading of a file finds. */
-export interface Scan extends Counted {
-  readonly source: Source;
-  /** The chat that the file is. */
-  readonly chatId: string;
-  /** What its metadata lines say. */
-  readonly fields: JsonObject;
-  readonly bytes: number;
-  /** SHA-256 in hex. */
-  readonly digest: string;
-  readonly heads: number;
-  readonly foreign: number;
-  /** How many records it has lost. */
-  readonly lost: number;
-  /** The files that its records refer to. */
-  readonly attached: ReadonlySet<string>;
-  /** How many lines of it cannot be used. */
-  readonly unreadable: number;
-  /** The first of them. */
-  readonly setAside: readonly SetAside[];
-  /** Its last line is a head line behind something, as of every file that we wrote to its end. */
-  readonly hasEnd: boolean;
-  /** Milliseconds since 1970: the stamp of the file's own, else of its last message, else its age. */
-  readonly newestAt: number;
-  /** SHA-256 in hex of the bytes before the seam; `undefined` if it has less. */
-  readonly seamDigest: string | undefined;
-  /** A line over the seam cannot be used: what was before the seam may have been a record. */
-  readonly isSeamLost: boolean;
-  readonly notes: Notes;
-}
+export type Scan = Awaited<ReturnType<typeof scan>>;
 
 /**
+ * Reads a file to its end.
+ *
  * @param options `chatId`: what an earlier reading found, so that the ids are those of its records. `seam`: how many
  *   bytes the source had once.
  * @throws ThroughlineError `THROUGHLINE_CORRUPT`: an attachment in it is damaged.
@@ -159,10 +133,11 @@ export async function scan(
   form: ChatForm,
   zone: string,
   { chatId = "", seam = 0 }: { readonly chatId?: string; readonly seam?: number | undefined } = {},
-): Promise<Scan> {
+) {
   const notes = new Notes();
   const counts = { heads: 0, records: 0, messages: 0, foreign: 0, lost: 0, unreadable: 0 };
   const setAside: SetAside[] = [];
+  /** The files that its records refer to, and those that are in it. */
   const attached = new Set<string>();
   const given = new Set<string>();
   const parts = new AttachmentParts();
@@ -211,6 +186,7 @@ export async function scan(
   const ownAt = typeof own === "object" ? own.at : undefined;
   return {
     source,
+    /** The chat that the file is. */
     chatId: chatIdIn(fields, notes) ?? chatIdOfName(source.name),
     fields,
     ...size(),
@@ -219,8 +195,11 @@ export async function scan(
     lastAt,
     attached,
     setAside,
+    /** Its last line is a head line behind something, as of every file that we wrote to its end. */
     hasEnd: endsWithHead && (counts.records > 0 || counts.heads > 1),
+    /** Milliseconds since 1970: the stamp of the file's own, else of its last message, else its age. */
     newestAt: ownAt ?? instantOf(lastAt) ?? source.modifiedAt ?? 0,
+    /** A line over the seam cannot be used: what was before the seam may have been a record. */
     isSeamLost,
     notes,
   };

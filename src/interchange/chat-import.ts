@@ -148,12 +148,12 @@ function checkIsWhole(
   { bytes, setAside: [first], lost, hasEnd, notes }: Scan,
   force: boolean | undefined,
 ): void {
-  const isLess = bytes > 0 && !hasEnd ? "its end is missing" : undefined;
-  const isLost = lost > 0 ? "a record of it is missing" : isLess;
-  const says = first === undefined ? isLost : `its line ${first.line} is damaged: ${first.reason}`;
-  if (says === undefined) return;
-  if (!force) throw corrupt(`${says}. --force takes what is there`);
-  if (isLess !== undefined) notes.add(isLess);
+  const wrong: string[] = [];
+  if (first !== undefined) wrong.push(`its line ${first.line} is damaged: ${first.reason}`);
+  if (lost > 0) wrong.push("a record of it is missing");
+  if (bytes > 0 && !hasEnd) wrong.push("its end is missing");
+  if (wrong.length > 0 && !force) throw corrupt(`${wrong[0]}. --force takes what is there`);
+  notes.add(...wrong);
 }
 
 /** When the chat that the source names, or the one that it goes to, was forgotten. */

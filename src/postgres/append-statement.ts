@@ -10,11 +10,8 @@ interface AppendShape {
   /** A log that must be there is updated, otherwise it may also be made. */
   readonly mayCreate: boolean;
   readonly replacesHead: boolean;
-  readonly isLabelled: boolean;
-  readonly hasWords: boolean;
   readonly expectsSeq: boolean;
   readonly hasEpoch: boolean;
-  readonly hides: boolean;
 }
 
 /** Batches of up to so many records have a statement of their own, whose plan is made once. */
@@ -36,14 +33,10 @@ export function appendStatement(
     count: records.length > mostPlain ? undefined : records.length,
     mayCreate: epoch === undefined && (expectedSeq ?? 0) === 0,
     replacesHead: batch.replacesHead,
-    isLabelled: head.labels.length > 0,
-    hasWords: records.some(({ words }) => words !== null),
     expectsSeq: expectedSeq !== undefined,
     hasEpoch: epoch !== undefined,
-    hides: records.some(({ hides }) => hides !== null),
   };
-  const values: unknown[] = [...place, head.json, head.sortedAt];
-  if (shape.isLabelled) values.push(head.labels);
+  const values: unknown[] = [...place, head.json, head.sortedAt, head.labels];
   if (expectedSeq !== undefined) values.push(expectedSeq);
   if (epoch !== undefined) values.push(epoch);
   pushRecords(values, records, shape);
@@ -65,36 +58,29 @@ export function appendedSeq(
 function pushRecords(
   values: unknown[],
   records: readonly IndexedRecord[],
-  { count, hides, hasWords }: AppendShape,
+  { count }: AppendShape,
 ): void {
-  if (count === undefined) {
-    values.push(records.map(({ id }) => id));
-    values.push(records.map(({ json }) => json));
-    if (hides) values.push(records.map((record) => record.hides));
-    if (hasWords) values.push(records.map(({ words }) => words));
-    values.push(records.length);
+  if (count !== undefined) {
+    for (const { id, json, hides, words } of records) values.push(id, json, hides, words);
     return;
   }
-  for (const record of records) {
-    values.push(record.id, record.json);
-    if (hides) values.push(record.hides);
-    if (hasWords) values.push(record.words);
-  }
+  values.push(records.map(({ id }) => id));
+  values.push(records.map(({ json }) => json));
+  values.push(records.map(({ hides }) => hides));
+  values.push(records.map(({ words }) => words));
+  values.push(records.length);
 }
 
 /** The statement of this shape, made once. */
 function statementOf(shape: AppendShape): { readonly name: string; readonly text: string } {
-  const { mayCreate, replacesHead, isLabelled, hasWords, expectsSeq, hasEpoch, hides } = shape;
+  const { mayCreate, replacesHead, expectsSeq, hasEpoch } = shape;
   // Added up, not joined: this is done for every append.
   const number =
-    (shape.count ?? 0) * 128 +
-    (mayCreate ? 64 : 0) +
-    (replacesHead ? 32 : 0) +
-    (isLabelled ? 16 : 0) +
-    (hasWords ? 8 : 0) +
-    (expectsSeq ? 4 : 0) +
-    (hasEpoch ? 2 : 0) +
-    (hides ? 1 : 0);
+    (shape.count ?? 0) * 16 +
+    (mayCreate ? 8 : 0) +
+    (replacesHead ? 4 : 0) +
+    (expectsSeq ? 2 : 0) +
+    (hasEpoch ? 1 : 0);
   const known = statements.get(number);
   if (known !== undefined) return known;
   const made = { name: `throughline_append_${number}`, text: textOf(shape) };
@@ -103,61 +89,48 @@ function statementOf(shape: AppendShape): { readonly name: string; readonly text
 }
 
 function textOf(shape: AppendShape): string {
-  let last = 5;
+  let last = 6;
   const next = (type: string) => `$${++last}::${type}`;
-  const labels = shape.isLabelled ? next("text[]") : "'{}'";
   const expected = shape.expectsSeq ? next("bigint") : undefined;
   const epoch = shape.hasEpoch ? next("bigint") : undefined;
-  const columns = ["id", "body"];
-  if (shape.hides) columns.push("hides");
-  if (shape.hasWords) columns.push("words");
-  const rows = rowsOf(shape.count, columns, next);
+  const rows = rowsOf(shape.count, next);
   const count = shape.count === undefined ? next("bigint") : String(shape.count);
   const conditions = [
     ...(shape.mayCreate ? [] : ["old.companion = $1", "old.collection = $2", "old.key = $3"]),
     ...(expected === undefined ? [] : [`old.seq = ${expected}`]),
     ...(epoch === undefined ? [] : [`old.epoch = ${epoch}`]),
   ];
-  const set = setText(shape, count, labels);
-  const insert = `insert into throughline.records (companion, collection, key, seq, ${columns.join(", ")})
-  select $1, $2, $3, log.seq - ${count} + each.n, ${columns.map(columnValue).join(", ")}
-  from log, ${rows} as each (${columns.join(", ")}, n)`;
+  const set = setText(shape, count);
+  const insert = `insert into throughline.records
+    (companion, collection, key, seq, id, body, hides, words)
+  select $1, $2, $3, log.seq - ${count} + each.n, id, body, hides, words::tsvector
+  from log, ${rows} as each (id, body, hides, words, n)`;
   return `with log as (
-  ${shape.mayCreate ? createText(count, labels, set) : `update throughline.logs as old set ${set}`}
+  ${shape.mayCreate ? createText(count, set) : `update throughline.logs as old set ${set}`}
   ${conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`} returning seq
 )${shape.expectsSeq ? ` ${insert}` : `, stored as (${insert}) select seq from log`}`;
 }
 
-const columnValue = (column: string) =>
-  column === "words" ? "each.words::tsvector" : `each.${column}`;
-
-function createText(count: string, labels: string, set: string): string {
+function createText(count: string, set: string): string {
   return `insert into throughline.logs as old
     (companion, collection, key, seq, head, sorted_at, labels)
-  values ($1, $2, $3, ${count}, $4, $5, ${labels})
+  values ($1, $2, $3, ${count}, $4, $5, $6::text[])
   on conflict (companion, collection, key) do update set ${set}`;
 }
 
-function setText({ replacesHead }: AppendShape, count: string, labels: string): string {
+function setText({ replacesHead }: AppendShape, count: string): string {
   const head = (column: string, value: string) =>
     `${column} = ${replacesHead ? value : `case when old.seq = 0 then ${value} else old.${column} end`}`;
   return [
     `seq = old.seq + ${count}`,
-    ...[head("head", "$4"), head("sorted_at", "$5"), head("labels", labels)],
+    ...[head("head", "$4"), head("sorted_at", "$5"), head("labels", "$6::text[]")],
   ].join(", ");
 }
 
 /** One list of rows where their number is known, otherwise an array for each column. */
-function rowsOf(
-  count: number | undefined,
-  columns: readonly string[],
-  next: (type: string) => string,
-): string {
-  if (count === undefined) {
-    return `unnest(${columns.map(() => next("text[]")).join(", ")}) with ordinality`;
-  }
-  const rows = Array.from({ length: count }, (_, i) => {
-    return `(${columns.map(() => next("text")).join(", ")}, ${i + 1})`;
-  });
+function rowsOf(count: number | undefined, next: (type: string) => string): string {
+  const four = (type: string) => Array.from({ length: 4 }, () => next(type)).join(", ");
+  if (count === undefined) return `unnest(${four("text[]")}) with ordinality`;
+  const rows = Array.from({ length: count }, (_, i) => `(${four("text")}, ${i + 1})`);
   return `(values ${rows.join(", ")})`;
 }

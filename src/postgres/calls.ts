@@ -7,10 +7,6 @@ export class Calls {
   readonly #keys = new KeyedMutex();
   #isClosed = false;
 
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
   /** @throws ThroughlineError `THROUGHLINE_CLOSED`. */
   checkOpen(): void {
     if (this.#isClosed) {
@@ -37,11 +33,6 @@ export class Calls {
   /** Refuses new calls, and resolves when those that were accepted have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.ended();
-  }
-
-  /** Resolves when all that runs now has ended. */
-  async ended(): Promise<void> {
     await Promise.all(this.#running);
   }
 }

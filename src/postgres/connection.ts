@@ -1,4 +1,4 @@
-import type { Timers } from "../core/timers.ts";
+import { type Timers, until } from "../core/timers.ts";
 import { isAnswer } from "./error-class.ts";
 import type {
   PostgresAnswer,
@@ -20,23 +20,16 @@ export class DeadlineError extends Error {
 }
 
 /** Rejects when the promise takes longer; the promise goes on, and what it then does is ignored. */
-export function within<T>(promise: Promise<T>, timers: Timers, ms: number): Promise<T> {
-  const { promise: answer, resolve, reject } = Promise.withResolvers<T>();
-  const cancel = timers.after(ms, () => reject(late(ms)), { holdsProcess: true });
-  promise.then(
-    (value) => {
-      cancel();
-      resolve(value);
-    },
-    (error) => {
-      cancel();
-      reject(error);
-    },
+export async function within<T>(promise: Promise<T>, timers: Timers, ms: number): Promise<T> {
+  const answer = await until(
+    promise.then((value) => ({ value })),
+    { ms, timers },
   );
-  return answer;
+  if (answer === undefined) throw late(ms);
+  return answer.value;
 }
 
-export function late(ms: number): DeadlineError {
+function late(ms: number): DeadlineError {
   return new DeadlineError(`no answer within ${Math.round(ms)} ms`);
 }
 
@@ -102,38 +95,19 @@ export class Connection {
     });
   }
 
-  /** Few promises: this is what an append waits for. An answer that comes too late is ignored. */
-  #send(statement: PostgresStatement, answered: () => void): Promise<PostgresAnswer> {
-    const { promise, resolve, reject } = Promise.withResolvers<PostgresAnswer>();
-    let isOver = false;
-    const fail = (error: unknown) => {
-      if (isOver) return;
-      isOver = true;
+  /** An answer that comes too late is ignored. */
+  async #send(statement: PostgresStatement, answered: () => void): Promise<PostgresAnswer> {
+    const limitMs = this.#limitMs();
+    try {
+      if (limitMs <= 0) throw new DeadlineError("no time is left");
+      const answer = await within(this.#client.query(statement), this.#timers, limitMs);
+      answered();
+      return answer;
+    } catch (error) {
       if (isAnswer(error)) answered();
       else this.lose();
-      reject(error);
-    };
-    const limitMs = this.#limitMs();
-    if (limitMs <= 0) {
-      fail(new DeadlineError("no time is left"));
-      return promise;
+      throw error;
     }
-    const giveUp = () => fail(late(limitMs));
-    const cancel = this.#timers.after(limitMs, giveUp, { holdsProcess: true });
-    this.#client.query(statement).then(
-      (answer) => {
-        if (isOver) return;
-        isOver = true;
-        cancel();
-        answered();
-        resolve(answer);
-      },
-      (error) => {
-        cancel();
-        fail(error);
-      },
-    );
-    return promise;
   }
 
   onNotification(listener: (message: PostgresNotification) => void): void {

@@ -5,8 +5,8 @@ import type { Calls } from "./calls.ts";
 import {
   type Backend,
   Connection,
+  DeadlineError,
   type LossListener,
-  late,
   lossListenerOf,
   within,
 } from "./connection.ts";
@@ -256,40 +256,15 @@ export class Database {
   }
 
   /** Waits for a client no longer than that. One that comes later goes straight back. */
-  #client(until: number): Promise<PostgresClient> {
-    // First: one that throws, as for a file that the client cannot read, leaves no timer behind.
+  async #client(until: number): Promise<PostgresClient> {
     const connecting = this.#ports.pool.connect();
-    const { promise, resolve, reject } = Promise.withResolvers<PostgresClient>();
-    let isLate = false;
-    let isHere = false;
-    let cancel: (() => void) | undefined;
-    const wait = () => {
-      if (isHere) return;
-      const leftMs = Math.max(0, this.#left(until));
-      const giveUp = () => {
-        isLate = true;
-        reject(late(leftMs));
-      };
-      cancel = this.#ports.timers.after(leftMs, giveUp, { holdsProcess: true });
-    };
-    // An idle client comes in the next tick, before there is a timer.
-    process.nextTick(() => queueMicrotask(wait));
-    const came = () => {
-      isHere = true;
-      cancel?.();
-    };
-    connecting.then(
-      (client) => {
-        came();
-        if (isLate) client.release();
-        else resolve(client);
-      },
-      (error) => {
-        came();
-        reject(error);
-      },
-    );
-    return promise;
+    try {
+      return await within(connecting, this.#ports.timers, Math.max(0, this.#left(until)));
+    } catch (error) {
+      if (error instanceof DeadlineError)
+        connecting.then((client) => client.release()).catch(() => undefined); // it never came
+      throw error;
+    }
   }
 
   async #prepare(client: PostgresClient, until: number): Promise<KnownClient> {

@@ -13,17 +13,9 @@ const notify = {
 ) as ordered`,
 };
 
-/** One message on its way: its notifications, and their UTF-16 units. */
-interface Sending {
-  readonly payloads: readonly string[];
-  readonly length: number;
-}
-
-/** So much is sent by one statement; and so much waits while the database is away. */
-const batchLength = 2 * 1024 * 1024;
-const batchCount = 500;
-const queueLength = 64 * 1024 * 1024;
-const queueCount = 10_000;
+/** So many notifications are sent by one statement; and so many wait while the database is away. */
+const atOnce = 256;
+const mostWaiting = 10_000;
 
 /**
  * Sends what this process publishes, in order, as many at once as wait. What cannot be sent is dropped:
@@ -31,7 +23,9 @@ const queueCount = 10_000;
  */
 export class PublishQueue {
   readonly #process: Omit<ClusterProcess, "companion" | "timers">;
-  readonly #waiting: Sending[] = [];
+  /** The notifications of each message: they go together. */
+  readonly #waiting: (readonly string[])[] = [];
+  /** How many these are. */
   #length = 0;
   #count = 0;
   #sending: Promise<void> | undefined;
@@ -44,15 +38,13 @@ export class PublishQueue {
   add(text: string): void {
     if (this.#closed) return;
     const n = ++this.#count;
-    const isFull = this.#length > queueLength || this.#waiting.length >= queueCount;
-    if (isFull) {
+    const payloads = messagePayloads(this.#process.processId, n, text);
+    if (this.#length + payloads.length > mostWaiting) {
       this.#process.logger.warn({ n }, "too many messages wait to be sent: one was dropped");
       return;
     }
-    const payloads = messagePayloads(this.#process.processId, n, text);
-    const length = payloads.reduce((sum, payload) => sum + payload.length, 0);
-    this.#waiting.push({ payloads, length });
-    this.#length += length;
+    this.#waiting.push(payloads);
+    this.#length += payloads.length;
     this.#sending ??= this.#send();
   }
 
@@ -63,11 +55,12 @@ export class PublishQueue {
   }
 
   async #send(): Promise<void> {
+    const { database, channel } = this.#process;
     await Promise.resolve(); // what is published in one go is sent in one
     while (this.#waiting.length > 0) {
       const batch = this.#batch();
       try {
-        await this.#notify(batch);
+        await database.query({ ...notify, values: [channel, batch] });
       } catch (error) {
         const fields = { error: errorName(error), count: batch.length };
         this.#process.logger.warn(fields, "messages could not be sent");
@@ -77,22 +70,12 @@ export class PublishQueue {
     this.#sending = undefined;
   }
 
-  #batch(): Sending[] {
-    let length = 0;
-    let count = 0;
-    for (const sending of this.#waiting) {
-      length += sending.length;
-      if (count > 0 && (length > batchLength || count >= batchCount)) break;
-      count++;
-    }
-    const batch = this.#waiting.splice(0, count);
-    for (const sending of batch) this.#length -= sending.length;
+  /** The notifications of the next messages, of one at least. */
+  #batch(): readonly string[] {
+    const batch: string[] = [];
+    do batch.push(...(this.#waiting.shift() ?? []));
+    while (batch.length + (this.#waiting[0]?.length ?? atOnce) <= atOnce);
+    this.#length -= batch.length;
     return batch;
-  }
-
-  async #notify(batch: readonly Sending[]): Promise<void> {
-    const { database, channel } = this.#process;
-    const payloads = batch.flatMap((sending) => sending.payloads);
-    await database.query({ ...notify, values: [channel, payloads] });
   }
 }

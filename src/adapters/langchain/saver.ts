@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import { isThroughlineError } from "../../core/errors.ts";
-import { Lru } from "../../core/lru.ts";
 import {
   aName,
   aText,
@@ -55,15 +54,6 @@ const defaults = {
   transcript: undefined,
 } as const satisfies Defaults<ThroughlineSaverOptions>;
 
-/** What a checkpoint needs to know of the one before it. */
-interface Parent {
-  readonly versions: ChannelVersions;
-  readonly values: CheckpointRecord["values"];
-}
-
-/** Checkpoints that are remembered, so that their children need not read them. */
-const maxParents = 1_000;
-
 /**
  * A checkpointer for LangGraph: threads survive a crash, and several processes may run them. Every thread is a
  * log of its own, under the thread's id, in the home or the database of a Throughline; forgetting the chat of
@@ -78,8 +68,6 @@ const maxParents = 1_000;
 export class ThroughlineSaver {
   readonly serde: Serializer;
   readonly #threads: ThreadLogs;
-  /** By the `born` of their log and the id of their record. */
-  readonly #parents = new Lru<string, Parent>(maxParents);
   /** Whether the text of an array is that of its items: known of LangGraph's own serialiser alone. */
   readonly #isDivisible: boolean;
 
@@ -151,39 +139,42 @@ export class ThroughlineSaver {
     const [threadId, ns, parentId] = [threadOf(config), namespaceOf(config), checkpointOf(config)];
     const { channel_values: channels = {}, ...rest } = checkpoint;
     const { id, channel_versions: versions = {} } = checkpoint;
-    const isChanged = ([channel]: readonly [string, unknown]) =>
+    const isChanged = (channel: string) =>
       newVersions === undefined ||
       Object.hasOwn(newVersions, channel) ||
       !Object.hasOwn(versions, channel);
     const blocks: MadeBlocks = new Map();
-    const entries = Object.entries(channels);
     // All is read before anything is waited for: the graph continues, and changes what it gave.
-    const [own, about, ...changed] = await Promise.all([
+    const [own, about, ...given] = await Promise.all([
       this.#dump(rest, blocks),
       this.#dump(metadata, blocks),
-      ...entries.filter(isChanged).map(([, value]) => this.#dump(value, blocks)),
+      ...Object.entries(channels).map(async ([channel, each]) => {
+        const made: MadeBlocks = isChanged(channel) ? blocks : new Map();
+        return { channel, made, value: await this.#dump(each, made) };
+      }),
     ]);
-    const names = entries.filter(isChanged).map(([channel]) => channel);
-    const unchanged = entries.filter((entry) => !isChanged(entry));
-    let stored: { readonly thread: Thread; readonly values: Parent["values"] } | undefined;
     await this.#threads.add(threadId, blocks, async (thread) => {
-      const kept = await this.#unchanged({ thread, ns, parentId }, versions, unchanged, blocks);
-      const values = Object.fromEntries([...names.map((name, i) => [name, changed[i]]), ...kept]);
-      stored = { thread, values };
+      const values: [string, BlockValue][] = [];
+      for (const { channel, made, value } of given) {
+        if (made !== blocks && !(await areStored(thread, value))) {
+          // A value that was never stored is left out, as the validation suite has it.
+          const parent = parentId && (await findCheckpoint(thread, ns, parentId));
+          if (!parent || !Object.hasOwn(parent.values, channel)) continue;
+          for (const [block, records] of made) blocks.set(block, records);
+        }
+        values.push([channel, value]);
+      }
       return checkpointAdded(thread, {
         ns,
         checkpoint_id: id,
         parent: parentId,
         checkpoint: own,
         metadata: about,
-        values,
+        values: Object.fromEntries(values),
       });
     });
-    if (stored !== undefined) {
-      this.#parents.set(parentKey(stored.thread, ns, id), { versions, values: stored.values });
-    }
-    const { channel, chat } = this.#transcript ?? {};
-    if (channel !== undefined && ns === "" && names.includes(channel))
+    const { channel = "", chat } = this.#transcript ?? {};
+    if (ns === "" && Object.hasOwn(channels, channel) && isChanged(channel))
       await chat?.add(threadId, channels[channel]);
     return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id } };
   }
@@ -272,49 +263,6 @@ export class ThroughlineSaver {
     return dumpBlocks(this.serde, value, blocks, this.#isDivisible);
   }
 
-  /**
-   * The values of channels that the engine calls unchanged. That of a version that the parent has is the parent's.
-   * A copy of another checkpoint has that one's values, which are stored. What was never stored is left out, as
-   * the validation suite has it.
-   */
-  async #unchanged(
-    place: ParentPlace,
-    versions: ChannelVersions,
-    channels: readonly (readonly [channel: string, value: unknown])[],
-    blocks: MadeBlocks,
-  ): Promise<readonly (readonly [channel: string, value: BlockValue])[]> {
-    if (channels.length === 0) return [];
-    const parent = await this.#parentOf(place);
-    const kept: [string, BlockValue][] = [];
-    for (const [channel, value] of channels) {
-      const old = parent !== undefined && Object.hasOwn(parent.values, channel);
-      const before = old ? parent.values[channel] : undefined;
-      if (before !== undefined && parent?.versions[channel] === versions[channel]) {
-        kept.push([channel, before]);
-        continue;
-      }
-      const made: MadeBlocks = new Map();
-      const own = await this.#dump(value, made);
-      if (before === undefined && !(await areStored(place.thread, own))) continue;
-      for (const [id, records] of made) blocks.set(id, records);
-      kept.push([channel, own]);
-    }
-    return kept;
-  }
-
-  async #parentOf({ thread, ns, parentId }: ParentPlace): Promise<Parent | undefined> {
-    if (parentId === undefined) return undefined;
-    const key = parentKey(thread, ns, parentId);
-    const known = this.#parents.get(key);
-    if (known !== undefined) return known;
-    const record = await findCheckpoint(thread, ns, parentId);
-    if (record === undefined) return undefined;
-    const checkpoint = (await this.#load(thread, record.checkpoint)) as Checkpoint;
-    const parent = { versions: checkpoint.channel_versions ?? {}, values: record.values };
-    this.#parents.set(key, parent);
-    return parent;
-  }
-
   async #load(thread: Thread, value: BlockValue): Promise<unknown> {
     return loadBlocks(this.serde, value, await withParts(thread, value.blocks));
   }
@@ -385,22 +333,15 @@ export class ThroughlineSaver {
   }
 }
 
-/** Where the parent of a checkpoint is. */
-interface ParentPlace {
-  readonly thread: Thread;
-  readonly ns: string;
-  readonly parentId: string | undefined;
-}
-
-const parentKey = ({ head }: Thread, ns: string, id: string) => JSON.stringify([head.born, ns, id]);
-
 const blocksOf = (thread: Thread, values: readonly BlockValue[]) =>
   withParts(thread, [...new Set(values.flatMap(({ blocks }) => blocks))]);
 
 async function areStored(thread: Thread, { blocks }: BlockValue): Promise<boolean> {
   const unknown = new Set(blocks.filter((id) => !thread.known.has(id)));
   if (unknown.size === 0) return true;
-  return (await thread.logs.findAll(thread.id, [...unknown])).size === unknown.size;
+  const found = await thread.logs.findAll(thread.id, [...unknown]);
+  remember(thread, found.keys());
+  return found.size === unknown.size;
 }
 
 /** The greater of two versions of channels. */

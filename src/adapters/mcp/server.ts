@@ -8,7 +8,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { errorName, isThroughlineError } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import { notice, warning } from "./output.ts";
+import { notice, resultSchema, warning } from "./output.ts";
 import { addResources } from "./resources.ts";
 import { type Tool, type ToolPorts, toolsOver } from "./tools.ts";
 
@@ -64,13 +64,13 @@ interface Calls extends Pick<ToolPorts, "running"> {
 }
 
 function addTool(server: McpServer, tool: Tool, { says, running }: Calls): void {
-  const { name, title, description, annotations, output } = tool;
+  const { name, title, description, annotations } = tool;
   const told = {
     title,
     description,
     annotations,
     inputSchema: unchecked(tool),
-    outputSchema: output,
+    outputSchema: resultSchema,
   };
   server.registerTool(name, told, async (args: unknown): Promise<CallToolResult> => {
     try {

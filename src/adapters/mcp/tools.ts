@@ -9,8 +9,13 @@ import type { ModelInput, StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
 import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import * as output from "./output.ts";
-import type { Remember } from "./remember.ts";
+import { shownMessage, warning } from "./output.ts";
+
+/** Records what a model says it did that earned a reaction. @returns what the model is told: no more than is true. */
+export type Remember = (
+  skill: "remember_positively" | "remember_negatively",
+  said: { readonly what: string; readonly trigger?: string | undefined },
+) => Promise<string>;
 
 /** What the server around the tools gives them, and is told, so that it can close and publish. */
 export interface ToolPorts {
@@ -32,7 +37,6 @@ export interface Tool {
   readonly title: string;
   readonly description: string;
   readonly input: z.ZodObject;
-  readonly output: z.ZodObject;
   readonly annotations: {
     readonly readOnlyHint: boolean;
     readonly destructiveHint?: boolean;
@@ -61,7 +65,7 @@ function tool<Input extends z.ZodObject>(
   told: Omit<Tool, "input" | "run"> & { readonly input: Input },
   work: (input: z.output<Input>) => Promise<object>,
 ): Tool {
-  const description = `${told.description} ${output.warning}`;
+  const description = `${told.description} ${warning}`;
   const run = async (args: unknown) => work(parsed(told.input, args));
   return { ...told, description, run };
 }
@@ -101,7 +105,6 @@ function listTool({ chats }: Throughline): Tool {
         limit: count(100, 20),
         cursor: z.string().min(1).optional().describe("The cursor of the page before."),
       }),
-      output: output.chatList,
       annotations: reads,
     },
     async ({ query, limit, cursor }) => {
@@ -122,7 +125,6 @@ function resolveTool({ sessions }: Throughline): Tool {
         "Finds the session to continue in a chat, and begins a new one if there is none or the old one is " +
         "stale; reason says why. Without provider and model, those of the session stay.",
       input: z.strictObject({ chat_id: chatId, provider: name, model: name }),
-      output: output.resolution,
       annotations: adds,
     },
     async ({ chat_id, provider, model }) => {
@@ -164,7 +166,6 @@ function appendTool({ chats }: Throughline, { appended }: ToolPorts): Tool {
         messages: z.array(messageInput).min(1).max(1_000),
         heard: z.boolean().optional().describe("false: only stored, as words of long ago."),
       }),
-      output: output.appended,
       annotations: adds,
     },
     async ({ chat_id, messages, heard }) => {
@@ -191,7 +192,6 @@ function contextTool({ chats }: Throughline): Tool {
         max_tokens: z.int().min(1).optional().describe("About 24,000 when absent."),
         last_messages: z.int().min(1).optional(),
       }),
-      output: output.context,
       annotations: reads,
     },
     async ({ chat_id, max_tokens, last_messages, ...target }) => {
@@ -233,12 +233,11 @@ function searchTool({ chats }: Throughline): Tool {
         prefix: z.boolean().optional().describe("The last word is the beginning of a word."),
         limit: count(100, 20),
       }),
-      output: output.hits,
       annotations: reads,
     },
     async ({ query, chat_id, prefix, limit }) => {
       const { rows, more } = fitting(await chats.search(query, { chatId: chat_id, prefix, limit }));
-      const hits = rows.map((hit) => ({ ...hit, message: output.shownMessage(hit.message) }));
+      const hits = rows.map((hit) => ({ ...hit, message: shownMessage(hit.message) }));
       return { hits, more };
     },
   );
@@ -253,7 +252,6 @@ function resetTool({ sessions }: Throughline, { changed }: ToolPorts): Tool {
         "Begins a new session in a chat: models no longer get what was said before. With provider, only " +
         "that one begins again. The messages stay, and people can still read them.",
       input: z.strictObject({ chat_id: chatId, provider: name }),
-      output: output.reset,
       annotations: destroys,
     },
     async ({ chat_id, provider }) => {
@@ -276,7 +274,6 @@ function forgetTool({ chats }: Throughline, { forgetting, changed }: ToolPorts):
         "Deletes a chat and everything made from it, wherever it is. This cannot be undone: only call it if " +
         "the person asked for it. Can be repeated.",
       input: z.strictObject({ chat_id: chatId }),
-      output: output.receipt,
       annotations: { ...destroys, idempotentHint: true },
     },
     async ({ chat_id }) => {
@@ -303,7 +300,6 @@ function rememberTools(remember: Remember): readonly Tool[] {
             .optional()
             .describe(`What the person did, such as ${example}.`),
         }),
-        output: output.remembered,
         annotations: adds,
       },
       async (said) => ({ outcome: await remember(skillName, said) }),

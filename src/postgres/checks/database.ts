@@ -1,5 +1,5 @@
 // Whether a database keeps what it acknowledges, and whether its schema is up to date.
-import type { Pool, PoolClient } from "pg";
+import type { Pool } from "pg";
 import type { Check } from "../../cli/doctor/check.ts";
 import type { PostgresLocation } from "../../cli/store-location.ts";
 import { systemTimers } from "../../core/timers.ts";
@@ -32,11 +32,15 @@ const about = `select current_setting('server_version') as version,
   current_setting('full_page_writes') as full_page_writes,
   current_setting('synchronous_commit') as synchronous_commit,
   current_setting('synchronous_standby_names') as standbys,
+  (select count(*)::int from pg_stat_replication where sync_state in ('sync', 'quorum')) as connected,
   current_setting('data_checksums') as checksums,
   current_setting('max_connections')::int as most,
   (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
   (select rolsuper from pg_roles where rolname = current_user) as is_superuser,
-  (select ssl from pg_stat_ssl where pid = pg_backend_pid()) as is_encrypted`;
+  (select ssl from pg_stat_ssl where pid = pg_backend_pid()) as is_encrypted,
+  to_regclass('throughline.migrations') is not null as has_schema`;
+
+const migrated = "select max(number) as version from throughline.migrations";
 
 /** @throws whatever the client does, and DeadlineError: the database cannot be asked, or not in time. */
 export async function checkDatabase(
@@ -47,101 +51,75 @@ export async function checkDatabase(
   const client = await pool.connect();
   // The query rejects when the connection breaks; without a listener the process would end.
   client.on("error", () => undefined);
+  const ask: Ask = async (text) => {
+    const asked = client.query<Record<string, unknown>>(text);
+    const { rows } = await within(asked, systemTimers, silenceMs);
+    return rows[0] ?? {};
+  };
   try {
-    const ask = asking(client, silenceMs);
     await ask(`set statement_timeout = ${statementMs}`);
-    return await askAll(ask, location);
+    const row = await ask(about);
+    const hasSchema = row["has_schema"] === true;
+    const { version } = hasSchema ? await ask(migrated) : {};
+    const checks = checksOf(row, location, { version, tripMs: await medianTripMs(ask) });
+    return { checks, hasSchema };
   } finally {
     client.release(true);
   }
 }
 
-function asking(client: PoolClient, silenceMs: number): Ask {
-  return async (text) => {
-    const asked = client.query<Record<string, unknown>>(text);
-    const { rows } = await within(asked, systemTimers, silenceMs);
-    return rows[0] ?? {};
-  };
-}
-
-async function askAll(ask: Ask, location: PostgresLocation): Promise<DatabaseChecks> {
-  const row = await ask(about);
-  const kind = row["is_standby"] === true ? "a standby, which accepts no writes" : "the primary";
-  const says = `PostgreSQL ${row["version"]} at ${location.says}, ${kind}`;
-  const standbyCheck = await standbys(ask, row);
-  const { hasSchema, check } = await schemaOf(ask);
-  const checks: Check[] = [
-    { id: "store", status: row["is_standby"] === true ? "note" : "ok", says },
-    durability(row),
-    standbyCheck,
-    ...access(row, location),
-    check,
-    await health(ask, row, location),
-  ];
-  return { checks, hasSchema };
-}
-
-function durability(row: Row): Check {
-  const names = ["fsync", "full_page_writes", "synchronous_commit", "checksums"] as const;
-  const said = names.map((name) => `${name} ${row[name]}`).join(", ");
-  const isWeak = [row["fsync"], row["full_page_writes"], row["synchronous_commit"]].includes("off");
-  const says = isWeak ? `${said}: acknowledged messages can be lost in a power cut` : said;
-  return { id: "store.durability", status: isWeak ? "note" : "ok", says };
-}
-
-async function standbys(ask: Ask, { standbys: named, synchronous_commit: level }: Row) {
-  const id = "store.standbys";
-  if (named === "" || level === "local") {
-    const says = "no synchronous standby: if this server's disk is lost, its data is lost";
-    return { id, status: "note", says } satisfies Check;
-  }
-  const text = `select count(*)::int as count from pg_stat_replication
-    where sync_state in ('sync', 'quorum')`;
-  const { count } = await ask(text);
-  const says = `synchronous standbys: ${named}; ${count} of them connected`;
-  return { id, status: count === 0 ? "note" : "ok", says } satisfies Check;
-}
-
-function access(row: Row, location: PostgresLocation): readonly Check[] {
-  const checks: Check[] = [];
-  if (row["is_superuser"] === true) {
-    const says = "this role is a superuser. The rights in docs/guides/postgresql.md are enough";
-    checks.push({ id: "store.role", status: "note", says });
-  }
-  const isEncrypted = row["is_encrypted"] === true;
-  const { isLocal } = location;
-  const says = isEncrypted
-    ? "the connection is encrypted"
-    : `the connection is not encrypted${isLocal ? ", and stays on this machine" : ": add ?sslmode=verify-full"}`;
-  checks.push({ id: "store.tls", status: isEncrypted || isLocal ? "ok" : "note", says });
-  return checks;
-}
-
-async function schemaOf(ask: Ask): Promise<{ hasSchema: boolean; check: Check }> {
-  const id = "store.schema";
-  const { there } = await ask("select to_regclass('throughline.migrations') is not null as there");
-  if (there !== true) {
-    const says = "no schema yet. The first start creates it";
-    return { hasSchema: false, check: { id, status: "note", says } };
-  }
-  const { version } = await ask("select max(number) as version from throughline.migrations");
-  const says = `version ${version}; this program knows ${schemaVersion}`;
-  return { hasSchema: true, check: { id, status: "ok", says } };
-}
-
 const roundTrips = 5;
 
-async function health(ask: Ask, row: Row, { connections }: PostgresLocation): Promise<Check> {
+async function medianTripMs(ask: Ask): Promise<number> {
   const times: number[] = [];
   for (let trip = 0; trip < roundTrips; trip++) {
     const start = performance.now();
     await ask("select 1");
     times.push(performance.now() - start);
   }
-  const median = times.sort((a, b) => a - b)[Math.floor(roundTrips / 2)] ?? 0;
-  const left = Number(row["most"]) - Number(row["used"]);
-  const says =
-    `a round trip takes ${median.toFixed(1)} ms; ${row["used"]} of ${row["most"]} connections are ` +
+  return times.sort((a, b) => a - b)[Math.floor(roundTrips / 2)] ?? 0;
+}
+
+function checksOf(
+  row: Row,
+  { says: place, isLocal, connections }: PostgresLocation,
+  { version, tripMs }: { readonly version: unknown; readonly tripMs: number },
+): readonly Check[] {
+  const check = (id: string, isNote: boolean, says: string): Check => {
+    return { id, status: isNote ? "note" : "ok", says };
+  };
+  const isStandby = row["is_standby"] === true;
+  const server = isStandby ? "a standby, which accepts no writes" : "the primary";
+  const names = ["fsync", "full_page_writes", "synchronous_commit", "checksums"];
+  const said = names.map((name) => `${name} ${row[name]}`).join(", ");
+  const isWeak = names.slice(0, 3).some((name) => row[name] === "off");
+  const weak = isWeak ? ": acknowledged messages can be lost in a power cut" : "";
+  const { standbys, connected, synchronous_commit: level, is_superuser, used, most } = row;
+  const isAlone = standbys === "" || level === "local";
+  const synced = isAlone
+    ? "no synchronous standby: if this server's disk is lost, its data is lost"
+    : `synchronous standbys: ${standbys}; ${connected} of them connected`;
+  const rights = "this role is a superuser. The rights in docs/guides/postgresql.md are enough";
+  const isEncrypted = row["is_encrypted"] === true;
+  const open = `the connection is not encrypted${isLocal ? ", and stays on this machine" : ": add ?sslmode=verify-full"}`;
+  const schema =
+    version === undefined
+      ? "no schema yet. The first start creates it"
+      : `version ${version}; this program knows ${schemaVersion}`;
+  const pool =
+    `a round trip takes ${tripMs.toFixed(1)} ms; ${used} of ${most} connections are ` +
     `in use, and a Throughline server takes up to ${connections}`;
-  return { id: "store.pool", status: left < connections ? "note" : "ok", says };
+  return [
+    check("store", isStandby, `PostgreSQL ${row["version"]} at ${place}, ${server}`),
+    check("store.durability", isWeak, `${said}${weak}`),
+    check("store.standbys", isAlone || connected === 0, synced),
+    ...(is_superuser === true ? [check("store.role", true, rights)] : []),
+    check(
+      "store.tls",
+      !isEncrypted && !isLocal,
+      isEncrypted ? "the connection is encrypted" : open,
+    ),
+    check("store.schema", version === undefined, schema),
+    check("store.pool", Number(most) - Number(used) < connections, pool),
+  ];
 }

@@ -9,7 +9,7 @@ import { openLog } from "../../cli/log.ts";
 import { placeToHome } from "../../cli/outside-home.ts";
 import { type Flags, resolveSettings, type Settings } from "../../cli/settings.ts";
 import { filesIn, parseLocation, type StoreLocation } from "../../cli/store-location.ts";
-import { isThroughlineError } from "../../core/errors.ts";
+import { type ErrorCode, isThroughlineError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { openThroughline } from "../../core/throughline.ts";
@@ -125,24 +125,22 @@ function progressOn(io: Io): (progress: CopyProgress) => void {
   };
 }
 
-const wayCodes = ["THROUGHLINE_CONFLICT", "THROUGHLINE_CORRUPT", "THROUGHLINE_LOCKED"] as const;
+const waysOut: { readonly [code in ErrorCode]?: string } = {
+  THROUGHLINE_CONFLICT:
+    "Choose an empty target, or one in which a copy of this companion was interrupted.",
+  THROUGHLINE_CORRUPT:
+    "Pass --with-damage to copy what can be read and mark each record that cannot.",
+  // Only a database can be opened while others work on it.
+  THROUGHLINE_LOCKED:
+    "Stop every `throughline serve` and `throughline chat` that uses this companion in that database, " +
+    "on every machine. Then run the same command again.",
+};
 
 function withWayOut(error: unknown): unknown {
-  const ways = {
-    THROUGHLINE_CONFLICT:
-      "Choose an empty target, or one in which a copy of this companion was interrupted.",
-    THROUGHLINE_CORRUPT:
-      "Pass --with-damage to copy what can be read and mark each record that cannot.",
-    // Only a database can be opened while others work on it.
-    THROUGHLINE_LOCKED:
-      "Stop every `throughline serve` and `throughline chat` that uses this companion in that database, " +
-      "on every machine. Then run the same command again.",
-  } as const;
-  for (const code of wayCodes) {
-    if (!isThroughlineError(error, code) || error instanceof Failed) continue;
-    return new Failed(error.message, { code, wayOut: ways[code], cause: error });
-  }
-  return error;
+  if (!isThroughlineError(error) || error instanceof Failed) return error;
+  const { code, message } = error;
+  const wayOut = waysOut[code];
+  return wayOut === undefined ? error : new Failed(message, { code, wayOut, cause: error });
 }
 
 function text(

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { movesKey, movesOf } from "../../core/chat/move-under-way.ts";
 import { type Clock, isoTime, systemClock } from "../../core/clock.ts";
+import { concurrently } from "../../core/concurrently.ts";
 import {
   conflict,
   corrupt,
@@ -189,25 +190,13 @@ async function copyLogs(from: Storage, to: Storage, options: CopyOptions, of: nu
     progress.records += stored;
     options.onProgress?.({ ...progress });
   };
-  const logs = everyLog(from);
-  const work = async () => {
-    // The workers share one walk. The first that fails ends it for all.
-    for (let next = await logs.next(); next.done !== true; next = await logs.next()) {
-      options.signal?.throwIfAborted();
-      progress.logs++;
-      tell(0);
-      const count = await copyLog(next.value, to, options, tell);
-      records += count;
-    }
-  };
-  const workers = Array.from({ length: logsAtOnce }, () =>
-    work().catch(async (error: unknown) => {
-      await logs.return(undefined);
-      throw error;
-    }),
-  );
-  await Promise.allSettled(workers); // nothing may be written after this call has ended
-  await Promise.all(workers);
+  await concurrently(everyLog(from), logsAtOnce, async (found) => {
+    options.signal?.throwIfAborted();
+    progress.logs++;
+    tell(0);
+    const count = await copyLog(found, to, options, tell);
+    records += count;
+  });
   return { records, copied: progress.records };
 }
 
