@@ -7,10 +7,9 @@ import { type LogHead, rows } from "../core/storage/log-store.ts";
 import type { ClockReading } from "./clock-reading.ts";
 import { type CompanionDocument, emptyDocument, type FoundDocument } from "./companion-document.ts";
 import { resume, startState, suspend } from "./emotion/acts.ts";
-import { builtInEmotions } from "./emotion/built-in-emotions.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
-import { type EmotionState, emotionLimits, evolve } from "./emotion/emotion.ts";
-import { fromSeed, withWounds } from "./emotion/stored-emotions.ts";
+import { type EmotionState, evolve } from "./emotion/emotion.ts";
+import { fromSeed } from "./emotion/stored-emotions.ts";
 import { commitsOfRun, gapBetween, judgeGap } from "./gap.ts";
 import { type Life, lifeElsewhere } from "./life.ts";
 import type { CompanionPorts, CompanionSettings } from "./options.ts";
@@ -151,12 +150,10 @@ function emotionsAtBoot(
   const { heartbeat, saved = heartbeat, seed } = document ?? {};
   const stored = document?.emotions ?? (seed && fromSeed(config, seed, saved?.at ?? now));
   if (stored === undefined) return startState(config, Math.max(0, now));
-  // The built-in one may stand for somebody's that is refused for now: what that allows is not known.
-  const most = config === builtInEmotions ? emotionLimits.wounds : config.settings.maxWounds;
   // Runs that were killed before they saved lived for no time worth feeling.
   const last = heartbeat ?? report.before;
   const livedMs = (last && gapBetween(saved, last).gapMs) ?? 0;
-  const lived = evolve(withWounds(config, stored, most), livedMs);
+  const lived = evolve(stored, livedMs);
   const down = evolve(suspend(config, lived), gapBetween(last, report.judgedAt).gapMs ?? 0);
   return resume(config, down);
 }

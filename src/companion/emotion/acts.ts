@@ -14,6 +14,7 @@ import {
   voiceStates,
   type Wound,
 } from "./emotion.ts";
+import { notHeld } from "./feel.ts";
 import { ruledMood } from "./mood-rules.ts";
 
 /** A person who comes back after more than this makes it interesting again. Source: the seed. */
@@ -30,8 +31,7 @@ export function startState(config: EmotionConfiguration, at: number): EmotionSta
     throw invalid(`an emotional state starts at a whole millisecond from 0 to ${lastInstant}`);
   }
   // This mood has not been shown yet, so nothing holds it.
-  const moodSince = at - config.settings.hysteresisMs;
-  return anchored({ ...restingAnchor(config, Math.max(0, at)), moodSince });
+  return anchored({ ...restingAnchor(config, Math.max(0, at)), moodSince: notHeld(at) });
 }
 
 interface AppliedEvent {
@@ -94,9 +94,8 @@ export function applyEvent(
   const mood = rules(after, "idle");
   const isCause = isSevere || mood !== rules(now, "idle");
   const breaks = isSevere && rules(after, now.voiceState) !== now.mood;
-  const notHeld = Math.min(now.moodSince, now.at - config.settings.hysteresisMs);
   const cause = isCause ? { event: name, at: now.at, mood } : now.cause;
-  const moodSince = breaks ? notHeld : now.moodSince;
+  const moodSince = breaks ? notHeld(at) : now.moodSince;
   return { state: anchored({ ...after, cause, moodSince }), ...(wound && { wound }) };
 }
 

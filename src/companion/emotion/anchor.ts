@@ -1,8 +1,8 @@
 import { freezeDeep } from "../../core/json.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
-import { type Anchor, type EmotionState, eachLevel, type Wound } from "./emotion.ts";
+import { type Anchor, type EmotionState, eachLevel } from "./emotion.ts";
 import { boredomAt, derivedMood, overrideAt } from "./feel.ts";
-import { levelsAt, woundAt, woundGoneAt } from "./levels.ts";
+import { levelsAt, woundAt } from "./levels.ts";
 
 /** The state anchored where it is, with what just happened changed in it. */
 export function anchorHere(
@@ -20,7 +20,7 @@ export function anchored(anchor: Anchor): EmotionState {
 /** All that is felt at `state.at`, as an anchor of its own. */
 export function anchorNow(config: EmotionConfiguration, state: EmotionState): Anchor {
   const { at, anchor } = state;
-  const { mood, at: moodSince } = derivedMood(config, state);
+  const { mood, since: moodSince } = derivedMood(config, state);
   return {
     ...anchor,
     at,
@@ -49,16 +49,4 @@ export function restingAnchor(config: EmotionConfiguration, at: number): Anchor 
     cause: null,
     heardAt: {},
   };
-}
-
-/** At most so many wounds, in their order: those that take longest to heal, the older first. */
-export function longestToHeal(
-  wounds: readonly Wound[],
-  at: number,
-  most: number,
-): readonly Wound[] {
-  const kept = wounds
-    .toSorted((a, b) => woundGoneAt(b, at) - woundGoneAt(a, at) || 0)
-    .slice(0, most);
-  return wounds.filter((wound) => kept.includes(wound));
 }

@@ -1,9 +1,19 @@
 import { boredomLine } from "./boredom.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
-import type { Anchor, EmotionState, Levels, Mood, Override, VoiceState, Wound } from "./emotion.ts";
+import {
+  type Anchor,
+  type EmotionState,
+  emotionLimits,
+  type Levels,
+  lastInstant,
+  type Mood,
+  type Override,
+  type VoiceState,
+  type Wound,
+} from "./emotion.ts";
 import { healsInMs, levelLines, levelsAt, woundAt } from "./levels.ts";
-import { valueAt } from "./lines.ts";
-import { type MoodChange, moodChanges } from "./mood-changes.ts";
+import { type Line, valueAt } from "./lines.ts";
+import { ruledMood } from "./mood-rules.ts";
 
 export interface Feeling {
   readonly at: number;
@@ -14,7 +24,6 @@ export interface Feeling {
   readonly mood: Mood;
   /** What shows once the override is over; the same as `mood` without one. */
   readonly derivedMood: Mood;
-  readonly derivedMoodSince: number;
   readonly override?: Override;
   /** The event that brought the mood that shows; `undefined`: time, the voice or a person did. */
   readonly cause: { readonly event: string; readonly ageSeconds: number } | undefined;
@@ -42,7 +51,6 @@ export function feel(config: EmotionConfiguration, state: EmotionState): Feeling
     wounds: anchor.wounds.flatMap((wound) => feltWound(wound, anchor.at, at) ?? []),
     mood: override?.mood ?? derived.mood,
     derivedMood: derived.mood,
-    derivedMoodSince: derived.at,
     ...(override !== null && { override }),
     cause: override === null ? causeOf(state, derived.mood) : undefined,
     voiceState: anchor.voiceState,
@@ -66,15 +74,32 @@ function feltWound(wound: Wound, anchorAt: number, at: number): FeltWound | unde
   );
 }
 
-/** The mood that the rules have made of it, override or not, and since when. */
-export function derivedMood(config: EmotionConfiguration, state: EmotionState): MoodChange {
-  const { mood, moodSince } = state.anchor;
-  const last = moodsOf(config, state.anchor).findLast(({ at }) => at <= state.at);
-  return last ?? { at: moodSince, mood };
+/**
+ * The mood that the rules make of it, override or not. One that something brought lasts for the hysteresis;
+ * one that time alone brought gives way at once.
+ *
+ * @returns `since` is no more than what it takes to know how long the mood is to last.
+ */
+export function derivedMood(config: EmotionConfiguration, { at, anchor }: EmotionState) {
+  const { hysteresisMs } = config.settings;
+  const ruled = (when: number) => ruledMood(config, anchor, boredomAt(config, anchor, when), when);
+  const freeAt = Math.max(anchor.at, anchor.moodSince + hysteresisMs);
+  const kept = { mood: anchor.mood, since: anchor.moodSince };
+  if (at < freeAt) return kept;
+  const next = ruled(freeAt);
+  const brought = next === anchor.mood ? kept : { mood: next, since: freeAt };
+  if (at < brought.since + hysteresisMs) return brought;
+  const mood = ruled(at);
+  return mood === next ? brought : { mood, since: notHeld(at) };
+}
+
+/** So long ago that no hysteresis holds what began then. */
+export function notHeld(at: number): number {
+  return Math.max(-lastInstant, at - emotionLimits.seconds * 1_000);
 }
 
 export function boredomAt(config: EmotionConfiguration, anchor: Anchor, at: number): number {
-  return valueAt(linesOf(config, anchor).boredom, at - anchor.at);
+  return valueAt(boredomOf(config, anchor), at - anchor.at);
 }
 
 /** The override that shows at an instant: it ends strictly after its own. */
@@ -82,24 +107,13 @@ export function overrideAt({ override }: Anchor, at: number): Override | null {
   return override !== null && at <= override.until ? override : null;
 }
 
-const linesOf = oncePerAnchor((config, anchor) => {
-  const levels = levelLines(config, anchor);
-  return { levels, boredom: boredomLine(config, anchor, levels) };
-});
+const known = new WeakMap<Anchor, { readonly config: EmotionConfiguration; readonly line: Line }>();
 
-const moodsOf = oncePerAnchor((config, anchor): readonly MoodChange[] => {
-  const { levels, boredom } = linesOf(config, anchor);
-  return moodChanges(config, anchor, levels, boredom);
-});
-
-/** Computes something once for an anchor that cannot change, as all of ours cannot. */
-function oncePerAnchor<T>(compute: (config: EmotionConfiguration, anchor: Anchor) => T) {
-  const known = new WeakMap<Anchor, { config: EmotionConfiguration; value: T }>();
-  return (config: EmotionConfiguration, anchor: Anchor): T => {
-    const found = known.get(anchor);
-    if (found?.config === config) return found.value;
-    const value = compute(config, anchor);
-    if (Object.isFrozen(anchor) && Object.isFrozen(config)) known.set(anchor, { config, value });
-    return value;
-  };
+/** Computed once for an anchor that cannot change, as all of ours cannot. */
+function boredomOf(config: EmotionConfiguration, anchor: Anchor): Line {
+  const found = known.get(anchor);
+  if (found?.config === config) return found.line;
+  const line = boredomLine(config, anchor, levelLines(config, anchor));
+  if (Object.isFrozen(anchor) && Object.isFrozen(config)) known.set(anchor, { config, line });
+  return line;
 }

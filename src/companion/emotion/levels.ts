@@ -25,20 +25,14 @@ export function woundAt(wound: Wound, anchorAt: number, at: number): Wound | und
 /** Whole milliseconds from `at` until the wound is gone; `null`: it never heals by itself. */
 export function healsInMs(wound: Wound, anchorAt: number, at: number): number | null {
   const isGone = (instant: number) => woundAt(wound, anchorAt, instant) === undefined;
-  const goneAt = woundGoneAt(wound, anchorAt);
+  const deepest = Math.max(0, ...Object.values(wound.floors));
+  const goneAt = heldUntil(wound, anchorAt) + (deepest / wound.healPerSecond) * 1000;
   if (!Number.isFinite(goneAt)) return null;
   // The division may be one rounding off the subtraction that decides.
   let instant = Math.max(at, Math.ceil(goneAt));
   if (instant > at && isGone(instant - 1)) instant -= 1;
   else if (!isGone(instant)) instant += 1;
   return instant - at;
-}
-
-/** When a wound's last floor comes to 0, not rounded; `Infinity`: never. */
-export function woundGoneAt(wound: Wound, anchorAt: number): number {
-  const deepest = Math.max(0, ...Object.values(wound.floors));
-  if (deepest === 0) return anchorAt;
-  return heldUntil(wound, anchorAt) + (deepest / wound.healPerSecond) * 1000;
 }
 
 /**

@@ -8,7 +8,7 @@ import { applyEvent, overrideMood, setVoice, startState, suspend } from "./acts.
 import { builtInEmotions } from "./built-in-emotions.ts";
 import { type EmotionState, emotions, evolve } from "./emotion.ts";
 import { feel } from "./feel.ts";
-import { fromSeed, seedEmotions, storedState, toSeed, withWounds } from "./stored-emotions.ts";
+import { fromSeed, seedEmotions, storedState, toSeed } from "./stored-emotions.ts";
 
 const config = builtInEmotions;
 const bornAt = 1_700_000_000_000;
@@ -132,23 +132,6 @@ test("a mood that came from a file of the original lasts until the rules and 1.0
   const back = readSeed(calm)!;
   assert.equal(feel(config, evolve(back, 999)).mood, "sad");
   assert.equal(feel(config, evolve(back, 1_000)).mood, "happy");
-});
-
-test("of 20 wounds the 5 longest to heal stay where 5 are the most, and what else is felt", () => {
-  // R20
-  const wounds = Array.from({ length: 20 }, (_, index) => ({
-    ...original.wounds[0],
-    id: `w${index}`,
-    floors: { fear: 0.02 * (1 + ((index * 7) % 20)) },
-  }));
-  const back = evolve(readSeed({ ...original, wounds })!, 10_000);
-  assert.equal(feel(config, back).wounds.length, 20);
-  const fewer = withWounds(config, back, 5);
-  const ids = feel(config, fewer).wounds.map(({ id }) => id);
-  assert.deepEqual(ids, ["w5", "w8", "w11", "w14", "w17"]);
-  assert.deepEqual(feel(config, fewer).levels, feel(config, back).levels);
-  assert.equal(withWounds(config, back, 20), back);
-  assert.deepEqual(readState(JSON.parse(JSON.stringify(fewer))), fewer);
 });
 
 test("what a file of the original lacks has the defaults of its schema; NaN and no number are absent", () => {

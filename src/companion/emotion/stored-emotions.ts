@@ -13,7 +13,7 @@ import {
   word,
 } from "../../core/shape.ts";
 import { longestOverrideSeconds } from "./acts.ts";
-import { anchored, anchorHere, longestToHeal, restingAnchor } from "./anchor.ts";
+import { anchored, restingAnchor } from "./anchor.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import {
   type EmotionState,
@@ -109,7 +109,7 @@ export function fromSeed(
     levels: { ...resting.levels, ...levels },
     boredom,
     mood,
-    wounds: longestToHeal(hurting, savedAt, limits.wounds),
+    wounds: hurting.slice(-limits.wounds),
   });
 }
 
@@ -120,15 +120,4 @@ function woundAt({ leftMs, ...wound }: Read<typeof seedWound>, savedAt: number):
   // Rounding to 0.1 s, as the original did, may leave a little more than the whole.
   const fixedUntil = savedAt + Math.min(durationMs, leftMs);
   return { ...wound, createdAt: isPast ? createdAt : fixedUntil - durationMs };
-}
-
-/** Keeps at most `most` wounds: those that take longest to heal. */
-export function withWounds(
-  config: EmotionConfiguration,
-  state: EmotionState,
-  most: number,
-): EmotionState {
-  if (state.anchor.wounds.length <= most) return state;
-  const { at, anchor: now } = anchorHere(config, state);
-  return anchored({ ...now, wounds: longestToHeal(now.wounds, at, most) });
 }
