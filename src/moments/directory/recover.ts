@@ -9,13 +9,12 @@ import {
   syncNames,
 } from "../../core/storage/files/file-ports.ts";
 import { bytesIn, manifestFile } from "../package/content.ts";
-import { type As, isHere, pathOf, placesIn } from "./names.ts";
+import { type As, codeOf, isHere, pathOf, placesIn } from "./names.ts";
 import { isInFlight, noteComing, readStatus, removeNote } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
-import { codeOf } from "./read-package.ts";
+import { verifyFolder } from "./read-package.ts";
 import { finishRemoval, removeHere, removeTree } from "./remove.ts";
 import { publish, syncFolder } from "./save-package.ts";
-import { verifyFolder } from "./verify.ts";
 
 /** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
 const statusesAtOnce = 16;

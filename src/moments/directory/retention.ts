@@ -5,8 +5,7 @@ import type { PackageStatus } from "../package/record.ts";
 import { isHere, placesIn, timeOf } from "./names.ts";
 import { readStatus } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
-import { readFolder } from "./read-package.ts";
-import { readPackage } from "./read-sealed.ts";
+import { readFolder, readPackage } from "./read-package.ts";
 import { removeHere } from "./remove.ts";
 import { ownersOf } from "./whose.ts";
 

@@ -136,10 +136,10 @@ export class UploadWorld {
   /** What is still to be sent, as it lies on the disk: names with what is to be done. */
   async left(): Promise<readonly string[]> {
     const found: string[] = [];
-    for (const { name, as } of await this.packages.noted()) {
-      const upload = as === "status" && (await this.packages.status(name))?.upload;
-      if (as === "tombstone") found.push(`${name} tombstone`);
-      else if (upload && upload.state !== "done") found.push(`${name} ${upload.state}`);
+    for (const name of await this.packages.noted()) {
+      const asked = await this.packages.asked(name);
+      if (asked && "places" in asked) found.push(`${name} tombstone`);
+      else if (asked && asked.state !== "done") found.push(`${name} ${asked.state}`);
     }
     return found;
   }
