@@ -14,7 +14,6 @@ import type {
   PackageStatus,
   Tombstone,
   UploadError,
-  UploadNote,
 } from "../package/record.ts";
 import { type ImportedSeed, importSeed, type SeedImportOptions } from "./import-seed.ts";
 import { assertThere, checkName, codeOf, isHere, placesIn } from "./names.ts";
@@ -293,12 +292,6 @@ export class PackageDirectory implements PackageSink {
     await this.#look(name);
   }
 
-  /** Removes the status of a package that is neither here nor in a bucket. */
-  async forgetStatus(name: string): Promise<void> {
-    await this.#changing(name, () => removeNote(this.#ports, name, "status"));
-    await this.#look(name);
-  }
-
   /** Notes why an attempt at what is to be sent failed. `dead`: no other follows by itself. */
   async failed(
     name: string,
@@ -336,11 +329,6 @@ export class PackageDirectory implements PackageSink {
     return places.flatMap(([name, as]) => (as.has("status") || as.has("tombstone") ? [name] : []));
   }
 
-  /** What a bucket has to be told of a package, as it is noted. */
-  async asked(name: string): Promise<Tombstone | UploadNote | undefined> {
-    return (await this.tombstone(name)) ?? (await this.status(name))?.upload;
-  }
-
   /** Whether a package is here, or a status of it. */
   async knows(name: string): Promise<boolean> {
     return (await this.has(name)) || (await isHere(this.#ports, name, "status"));
@@ -362,9 +350,18 @@ export class PackageDirectory implements PackageSink {
     sender?.pending(name, { since });
   }
 
-  /** Nothing is left in these places; the tombstone goes when there are no others by now. */
+  /**
+   * Nothing is left in these places: the tombstone goes when there are no others by now, and the status of a package
+   * that was on its way from memory.
+   */
   async buried(name: string, places: Tombstone["places"]): Promise<void> {
-    await this.#changing(name, () => removePlaces(this.#ports, name, places));
+    await this.#changing(name, async () => {
+      await removePlaces(this.#ports, name, places);
+      const status = await readStatus(this.#ports, name);
+      if (status && isInFlight(status) && !(await isHere(this.#ports, name)))
+        await removeNote(this.#ports, name, "status");
+    });
+    await this.#look(name);
   }
 
   /** Whose everything is that is here. */

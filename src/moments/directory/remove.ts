@@ -83,6 +83,8 @@ export async function finishRemoval(ports: PackagePorts, name: string): Promise<
   await syncNames(ports, ports.path);
 }
 
+const places = ["packages", "unfinished", "statuses", "bytes"] as const;
+
 /** What a deletion found, in each place, and what it could not reach. */
 export type DeleteReceipt = ReturnType<typeof noneDeleted>;
 
@@ -131,12 +133,8 @@ export async function deletePackages(
       await ports.sender?.stop(name);
       const removed = await changes.run(name, () => removeHere(ports, name));
       if (isElsewhere) ports.sender?.pending(name, { since });
-      const { packages, unfinished, statuses, bytes } = removed;
-      receipt.packages += packages;
-      receipt.unfinished += unfinished;
-      receipt.statuses += statuses;
-      receipt.bytes += bytes;
-      if (packages + unfinished + statuses > 0) receipt.deleted.push(name);
+      for (const place of places) receipt[place] += removed[place];
+      if (removed.packages + removed.unfinished + removed.statuses > 0) receipt.deleted.push(name);
     } catch (error) {
       const failed = { name, error: codeOf(error) };
       receipt.failed.push(failed);

@@ -152,52 +152,53 @@ function skipReasonOf(error: unknown): SkipReason {
  * `README.md` of an export, as the Hugging Face Hub reads it: where the rows are, in YAML that is
  * JSON where a value is free text, then what they are, for people.
  */
-function datasetCard(report: FeedbackExportReport): string {
-  const { format, rows } = report;
-  return [
-    ...["---", ...header(report), "---", ""],
-    ...["# Judged answers of a companion", "", formats[format].says, ""],
-    `- Format: \`${format}\``,
-    `- Rows: ${rows.total}, of which ${rows.positive} positive and ${rows.negative} negative: the`,
-    "  weights for an uneven split follow from these counts",
-    `- Judged from ${report.first_at ?? "never"} to ${report.last_at ?? "never"} (UTC)`,
-    `- What was asked for, left out and cut is in \`${reportFile}\``,
-    "",
-    ...consent(report),
-    ...["## Retraction", ""],
-    "Who is in these rows may take a judgement back at any time. A retracted or superseded package is",
-    "in no later export: export again before training, and delete what this export replaces.",
-    "",
-  ].join("\n");
-}
-
-function header({ format, rows }: FeedbackExportReport): string[] {
-  const lines = ["pretty_name: Judged answers of a companion"];
-  // Without rows there is no data file, and a configuration that names none fails.
-  if (rows.total === 0) return lines;
+function datasetCard({ format, rows, ...report }: FeedbackExportReport): string {
+  const { file, says } = formats[format];
   // A pattern that matches nothing is an error to its reader.
   const hasPictures = format === "imagefolder" && rows.frames > 0;
-  return [
-    ...lines,
+  const wordings = report.consent_wordings.map((wording) => JSON.stringify(wording));
+  const configuration = [
     "configs:",
     "- config_name: default",
     // Or `datasets` guesses labels from the names of folders.
     ...(hasPictures ? ["  drop_labels: true"] : []),
     "  data_files:",
     "  - split: train",
-    `    path: ${JSON.stringify([formats[format].file, ...(hasPictures ? ["*/frames/*"] : [])])}`,
+    `    path: ${JSON.stringify([file, ...(hasPictures ? ["*/frames/*"] : [])])}`,
   ];
-}
-
-function consent({ consent_wordings }: FeedbackExportReport): readonly string[] {
-  const head = ["## Consent", ""];
-  if (consent_wordings.length === 0) return [...head, "No wording was recorded.", ""];
   // As JSON, each on a line: what it says cannot become part of this page.
-  const lines = consent_wordings.map((wording) => JSON.stringify(wording));
-  return [
-    ...head,
+  const words = [
     "The people agreed to the export in these words:",
     "",
-    ...["```json", ...lines, "```", ""],
+    "```json",
+    ...wordings,
+    "```",
   ];
+  return [
+    "---",
+    "pretty_name: Judged answers of a companion",
+    // Without rows there is no data file, and a configuration that names none fails.
+    ...(rows.total === 0 ? [] : configuration),
+    "---",
+    "",
+    "# Judged answers of a companion",
+    "",
+    says,
+    "",
+    `- Format: \`${format}\``,
+    `- Rows: ${rows.total}, of which ${rows.positive} positive and ${rows.negative} negative: the`,
+    "  weights for an uneven split follow from these counts",
+    `- Judged from ${report.first_at ?? "never"} to ${report.last_at ?? "never"} (UTC)`,
+    `- What was asked for, left out and cut is in \`${reportFile}\``,
+    "",
+    "## Consent",
+    "",
+    ...(wordings.length === 0 ? ["No wording was recorded."] : words),
+    "",
+    "## Retraction",
+    "",
+    "Who is in these rows may take a judgement back at any time. A retracted or superseded package is",
+    "in no later export: export again before training, and delete what this export replaces.",
+    "",
+  ].join("\n");
 }

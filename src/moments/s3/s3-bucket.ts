@@ -85,27 +85,13 @@ export class S3Bucket {
     this.#ports = ports;
   }
 
-  /** Stores an object, over whatever is at its key. @returns its ETag, as the service said it. */
-  put(object: ObjectToPut, signal: AbortSignal): Promise<string> {
-    return this.#put(object, undefined, signal);
-  }
-
   /**
-   * Stores an object where nothing is. Swift knows no such condition and says so: there it is looked
-   * first. What is there stays.
+   * Stores an object, over whatever is at its key.
+   *
+   * @param condition `"*"`: only where nothing is.
+   * @returns its ETag, as the service said it.
    */
-  async putIfAbsent(object: ObjectToPut, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#put(object, "*", signal);
-    } catch (error) {
-      if (!(error instanceof UploadFailure)) throw error;
-      if (error.status === 412) return;
-      if (error.status !== 501) throw error;
-      if ((await this.get(object.key, signal)) === undefined) await this.put(object, signal);
-    }
-  }
-
-  async #put(object: ObjectToPut, condition: "*" | undefined, signal: AbortSignal) {
+  async put(object: ObjectToPut, signal: AbortSignal, condition?: "*"): Promise<string> {
     const { body, contentType, sha256 } = object;
     const { encryption, checksums } = this.#target;
     const input = {
@@ -125,6 +111,21 @@ export class S3Bucket {
     );
     if (answer.ETag === undefined || answer.ETag === "") throw hollow("NoETag", answer);
     return answer.ETag;
+  }
+
+  /**
+   * Stores an object where nothing is. Swift knows no such condition and says so: there it is looked
+   * first. What is there stays.
+   */
+  async putIfAbsent(object: ObjectToPut, signal: AbortSignal): Promise<void> {
+    try {
+      await this.put(object, signal, "*");
+    } catch (error) {
+      if (!(error instanceof UploadFailure)) throw error;
+      if (error.status === 412) return;
+      if (error.status !== 501) throw error;
+      if ((await this.get(object.key, signal)) === undefined) await this.put(object, signal);
+    }
   }
 
   /** `undefined`: nothing is at the key. */

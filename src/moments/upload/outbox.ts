@@ -239,8 +239,8 @@ export class Outbox implements Sender {
   /** Reads what an earlier run left to be done about a package. */
   async #read(name: string): Promise<void> {
     if (this.#isClosed) return;
-    const { packages, logger, clock } = this.#ports;
-    const asked = await packages.asked(name).catch((thrown) => {
+    const { logger, clock } = this.#ports;
+    const asked = await this.#asked(name).catch((thrown) => {
       // It is to be sent all the same: the attempt reads it again.
       const { code } = failureOf(thrown);
       logger.warn({ package: name, code }, "what is to be sent of a package could not be read");
@@ -252,6 +252,11 @@ export class Outbox implements Sender {
     const bytes = "bytes" in asked ? asked.bytes : 0;
     const state = asked.state === "dead" && !this.#isAskedFor ? "dead" : "pending";
     this.#add({ name, since, bytes, state, error });
+  }
+
+  async #asked(name: string): Promise<Tombstone | UploadNote | undefined> {
+    const { packages } = this.#ports;
+    return (await packages.tombstone(name)) ?? (await packages.status(name))?.upload;
   }
 
   async #send(item: Item): Promise<void> {
@@ -295,7 +300,7 @@ export class Outbox implements Sender {
       // The process that sent it died.
       if (!(await hasArrived(at, prefix, signal))) {
         await removePackage(at, prefix, signal);
-        await packages.forgetStatus(name);
+        await packages.buried(name, []);
         return false;
       }
     } else if (isNew) {

@@ -137,9 +137,10 @@ export class UploadWorld {
   async left(): Promise<readonly string[]> {
     const found: string[] = [];
     for (const name of await this.packages.noted()) {
-      const asked = await this.packages.asked(name);
-      if (asked && "places" in asked) found.push(`${name} tombstone`);
-      else if (asked && asked.state !== "done") found.push(`${name} ${asked.state}`);
+      const isForgotten = (await this.packages.tombstone(name)) !== undefined;
+      const { state = "done" } = (await this.packages.status(name))?.upload ?? {};
+      if (isForgotten) found.push(`${name} tombstone`);
+      else if (state !== "done") found.push(`${name} ${state}`);
     }
     return found;
   }
@@ -233,11 +234,8 @@ class CountedBucket extends S3Bucket {
       this.#look();
     }
   }
-  override put(object: ObjectToPut, signal: AbortSignal) {
-    return this.#counted(super.put(object, signal));
-  }
-  override putIfAbsent(object: ObjectToPut, signal: AbortSignal) {
-    return this.#counted(super.putIfAbsent(object, signal));
+  override put(object: ObjectToPut, signal: AbortSignal, condition?: "*") {
+    return this.#counted(super.put(object, signal, condition));
   }
   override get(key: string, signal: AbortSignal) {
     return this.#counted(super.get(key, signal));
