@@ -116,7 +116,6 @@ function addExport(feedback: Command, context: Context): void {
       "longest prompt in an exported row, in characters",
       wholeNumber(1, 100_000_000),
     )
-    .addOption(new Option("--style <style>", "for dpo: the row format").choices(["trl", "openai"]))
     .option("--replace", "replace an existing export")
     .takes("json")
     .action(async (flags) =>

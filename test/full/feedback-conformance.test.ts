@@ -42,7 +42,6 @@ describe("an export", () => {
   const all: readonly (readonly [name: string, options: FeedbackExportOptions])[] = [
     ["kto", { format: "kto" }],
     ["dpo", { format: "dpo" }],
-    ["dpo-openai", { format: "dpo", style: "openai" }],
     ["imagefolder", { format: "imagefolder" }],
   ];
   before(async () => {
@@ -74,14 +73,10 @@ describe("an export", () => {
     });
   });
 
-  for (const [name, columns] of [
-    ["dpo", ["id", "prompt", "chosen", "rejected"]],
-    ["dpo-openai", ["input", "preferred_output", "non_preferred_output"]],
-  ] as const) {
-    test(`of ${name} loads with its columns`, { skip: noDatasets }, () => {
-      assert.deepEqual(python("dpo", name), { columns, rows: 4 });
-    });
-  }
+  test("of dpo loads with its columns", { skip: noDatasets }, () => {
+    const columns = ["id", "prompt", "chosen", "rejected"];
+    assert.deepEqual(python("dpo", "dpo"), { columns, rows: 4 });
+  });
 
   test("of imagefolder loads with its pictures, a place for each", { skip: noPictures }, () => {
     const { columns, rows, sizes, places } = python("images", "imagefolder");

@@ -184,10 +184,7 @@ export async function assertIsWholly({ packages }: Opened, moment: SealedMoment)
 }
 
 export async function partOf(packages: PackageDirectory, name: string, file: string) {
-  const { pieces } = await packages.openPart(name, file);
-  const all: Uint8Array[] = [];
-  for await (const piece of pieces()) all.push(piece);
-  return Buffer.concat(all);
+  return (await packages.file(name, file)).bytes;
 }
 
 /** Every file of a disk under a directory, with its bytes. */

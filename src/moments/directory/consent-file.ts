@@ -6,8 +6,8 @@ import { type FilePorts, isThere, unlinkIfThere } from "../../core/storage/files
 import { jsonOf } from "../package/manifest.ts";
 import type { Consent } from "../package/record.ts";
 import { initialConsent, readConsent } from "../record/consent.ts";
+import { isNoFile, readWhole } from "./names.ts";
 import { writeJson } from "./notes.ts";
-import { isNoFile, readWhole } from "./read-package.ts";
 
 interface Ports extends FilePorts {
   readonly logger: Logger;

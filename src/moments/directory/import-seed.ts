@@ -2,7 +2,7 @@
 // the original did not keep, above all the times of pictures and sound, is null.
 import { join } from "node:path";
 import { invalid, ThroughlineError } from "../../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json } from "../../core/json.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
 import { sha256 } from "../../core/sha256.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
@@ -16,7 +16,7 @@ import {
 } from "../package/content.ts";
 import { jsonOf } from "../package/manifest.ts";
 import { makeUuidV7, packageId, packageName, packageStamp } from "../package/package-name.ts";
-import { type AudioRef, audioRateHz } from "../package/package-sink.ts";
+import { type AudioRef, audioRateHz, type SealedMoment } from "../package/package-sink.ts";
 import {
   type FrameEntry,
   feedbackSchema,
@@ -25,9 +25,8 @@ import {
   type PackageRecord,
 } from "../package/record.ts";
 import { jpegFacts } from "../record/jpeg.ts";
-import { entriesOf } from "./names.ts";
+import { entriesOf, readWhole } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
-import { readWhole } from "./read-package.ts";
 import { saveCopy } from "./save-package.ts";
 
 export interface SeedImportOptions {
@@ -51,9 +50,6 @@ export interface ImportedSeed {
 }
 
 type LeftOut = ImportedSeed["leftOut"][number];
-
-/** Longer is no `what` or `trigger` of ours. */
-const limits = { what: 2_000, trigger: 500 } as const;
 const noConsent = { upload: false, export: false, by: null } as const;
 
 /**
@@ -68,7 +64,7 @@ export async function importSeed(
   folder: string,
   { consent = noConsent }: SeedImportOptions,
 ): Promise<ImportedSeed> {
-  const { disk, clock } = ports;
+  const { disk } = ports;
   const bytes = await readWhole(disk, join(folder, "feedback.json"));
   if (bytes === undefined) {
     throw new ThroughlineError("there is no feedback.json", { code: "THROUGHLINE_NOT_FOUND" });
@@ -77,18 +73,21 @@ export async function importSeed(
   const leftOut: LeftOut[] = [];
   const messages = await readWords(disk, folder, leftOut);
   const audio = await readSound(disk, folder, leftOut);
-  const { frames, jpegs } = await readFrames(disk, folder, leftOut);
+  const pictures = await readFrames(disk, folder, leftOut);
   const hash = sha256(Buffer.concat([bytes, messagesBytes(messages)]));
   const uuid = makeUuidV7(seed.at, (into) => into.set(hash.subarray(0, into.length)));
   const record: PackageRecord = {
-    ...labelOf(seed, uuid),
-    sealed_timestamp: secondsNow(clock),
+    ...seed.record,
+    id: packageId(uuid),
+    uuid,
+    name: packageName(seed.record.timestamp_str, seed.record.sentiment, uuid),
+    sealed_timestamp: secondsNow(ports.clock),
     num_messages: messages.length,
-    num_frames: frames.length,
+    num_frames: pictures.length,
     audio_samples: audio?.samples ?? 0,
     consent: {
       messages: true,
-      frames: frames.length > 0,
+      frames: pictures.length > 0,
       audio: audio !== null,
       upload: consent.upload,
       export: consent.export,
@@ -103,57 +102,42 @@ export async function importSeed(
       first_seq: messages[0]?.seq ?? null,
       last_seq: messages.at(-1)?.seq ?? null,
     },
-    frames,
-    audio: audio && { ...soundFormat, samples: audio.samples },
+    frames: pictures.map(({ entry }) => entry),
+    audio: audio && {
+      file: audioFile,
+      rate_hz: audioRateHz,
+      channels: 1,
+      bits: 16,
+      samples: audio.samples,
+      start_t_ms: null,
+      source_t_ms: null,
+    },
   };
-  const moment = { record, messages, frames: jpegs, audio };
+  const frames = pictures.map(({ jpeg }) => jpeg);
+  const moment: SealedMoment = { record, messages, frames, audio };
   const isNew = await changes.run(record.name, () => saveCopy(ports, moment));
   return { name: record.name, isNew, leftOut };
 }
 
-const soundFormat = {
-  file: audioFile,
-  rate_hz: audioRateHz,
-  channels: 1,
-  bits: 16,
-  start_t_ms: null,
-  source_t_ms: null,
-} as const;
-
-interface Seed {
-  readonly fields: JsonObject;
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  readonly sentiment: "positive" | "negative";
-}
-
-function seedOf(bytes: Buffer): Seed {
+/** What feedback.json tells, and when it was, in milliseconds since 1970. */
+function seedOf(bytes: Buffer) {
   const fields = jsonOf(bytes, { fatal: false });
   if (!isJsonObject(fields)) throw invalid("feedback.json is not a JSON object");
   if (fields["schema"] !== undefined) throw invalid("feedback.json is not that of a seed");
-  const { sentiment, timestamp } = fields;
+  const { sentiment, timestamp, audio_chunks: chunks } = fields;
   if (sentiment !== "positive" && sentiment !== "negative") {
     throw invalid("sentiment is neither positive nor negative");
   }
   if (typeof timestamp !== "number" || !(timestamp >= 0 && timestamp < 253_402_300_800)) {
     throw invalid("timestamp is not a time in seconds");
   }
-  return { fields, at: Math.round(timestamp * 1_000), sentiment };
-}
-
-type Counted = "num_messages" | "num_frames" | "audio_samples";
-type FromFiles = Counted | "consent" | "window" | "frames" | "audio" | "sealed_timestamp";
-
-function labelOf({ fields, at, sentiment }: Seed, uuid: string): Omit<PackageRecord, FromFiles> {
-  const timestamp_str = packageStamp(at);
-  const trigger = textOf(fields["trigger"]).slice(0, limits.trigger);
-  const chunks = fields["audio_chunks"];
-  return {
-    id: packageId(uuid),
+  const at = Math.round(timestamp * 1_000);
+  const trigger = textOf(fields["trigger"]).slice(0, 500);
+  const record = {
     timestamp: at / 1_000,
-    timestamp_str,
+    timestamp_str: packageStamp(at),
     sentiment,
-    what: textOf(fields["what"]).slice(0, limits.what),
+    what: textOf(fields["what"]).slice(0, 2_000),
     trigger,
     audio_chunks: Number.isSafeInteger(chunks) && Number(chunks) >= 0 ? Number(chunks) : 0,
     session_id: textOf(fields["session_id"]) || "unknown",
@@ -162,8 +146,6 @@ function labelOf({ fields, at, sentiment }: Seed, uuid: string): Omit<PackageRec
     model: null,
     source: "skill",
     schema: feedbackSchema,
-    uuid,
-    name: packageName(timestamp_str, sentiment, uuid),
     channel: "other",
     score: sentiment === "positive" ? 1 : -1,
     correction: null,
@@ -180,7 +162,8 @@ function labelOf({ fields, at, sentiment }: Seed, uuid: string): Omit<PackageRec
     trace: null,
     latched: {},
     software: { name: "reachy_nova", version: "unknown" },
-  };
+  } as const;
+  return { at, record };
 }
 
 async function readWords(
@@ -207,11 +190,11 @@ const roles: readonly unknown[] = ["USER", "ASSISTANT", "SYSTEM", "TOOL"];
 
 function messageOf(item: Json, seq: number): PackageMessage | undefined {
   if (!isJsonObject(item)) return undefined;
-  const { role, text, timestamp } = item;
-  const upper = textOf(role).toUpperCase();
-  if (!roles.includes(upper) || typeof text !== "string") return undefined;
+  const { text, timestamp } = item;
+  const role = textOf(item["role"]).toUpperCase();
+  if (!roles.includes(role) || typeof text !== "string") return undefined;
   return {
-    role: upper as MessageRole,
+    role: role as MessageRole,
     text,
     seq,
     id: `seed-${seq}`,
@@ -244,22 +227,20 @@ async function readSound(disk: Disk, folder: string, leftOut: LeftOut[]): Promis
 async function readFrames(disk: Disk, folder: string, leftOut: LeftOut[]) {
   const directory = join(folder, "frames");
   const names = ((await entriesOf(disk, directory)) ?? []).map(({ name }) => name).sort();
-  const frames: FrameEntry[] = [];
-  const jpegs: Buffer[] = [];
+  const frames: { readonly entry: FrameEntry; readonly jpeg: Buffer }[] = [];
   for (const name of names) {
     const isFrame = /^\d{6}\.jpg$/.test(name);
-    const bytes = isFrame ? await readWhole(disk, join(directory, name)) : undefined;
-    const size = bytes && jpegFacts(bytes);
-    if (bytes === undefined || size === undefined || size.bytes < bytes.length) {
+    const jpeg = isFrame ? await readWhole(disk, join(directory, name)) : undefined;
+    const facts = jpeg && jpegFacts(jpeg);
+    if (jpeg === undefined || facts === undefined || facts.bytes < jpeg.length) {
       leftOut.push({ path: `frames/${name}`, reason: "not a whole JPEG" });
       continue;
     }
-    const { width, height } = size;
+    const { width, height } = facts;
     const unknown = { t_ms: null, timestamp: null, seq: null, camera: null, source_t_ms: null };
-    frames.push({ file: frameFile(frames.length), width, height, ...unknown });
-    jpegs.push(bytes);
+    frames.push({ entry: { file: frameFile(frames.length), width, height, ...unknown }, jpeg });
   }
-  return { frames, jpegs };
+  return frames;
 }
 
 function textOf(value: Json | undefined): string {

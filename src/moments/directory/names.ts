@@ -1,9 +1,10 @@
 // What stands in a directory of packages, by name. A name is all that tells what a thing is before
 // it is read, so it is checked by its exact shape: nothing from outside becomes a path otherwise.
 import { join } from "node:path";
-import { invalid } from "../../core/errors.ts";
+import { invalid, ThroughlineError } from "../../core/errors.ts";
 import type { Disk, DiskEntry } from "../../core/storage/disk/disk.ts";
-import { isThere, unlessAbsent } from "../../core/storage/files/file-ports.ts";
+import { readExactly } from "../../core/storage/files/batch-reader.ts";
+import { isCode, isThere, readFrom, unlessAbsent } from "../../core/storage/files/file-ports.ts";
 import { isPackageName } from "../package/package-name.ts";
 
 const ofSeed = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
@@ -38,6 +39,13 @@ export const isSeedName = (name: string): boolean => ofSeed.test(name);
 /** @throws ThroughlineError `THROUGHLINE_INVALID`: not a name; it is not repeated in the message. */
 export function checkName(name: string): void {
   if (!isPackageName(name)) throw invalid("this is not the name of a package");
+}
+
+/** @throws ThroughlineError `THROUGHLINE_NOT_FOUND` */
+export async function assertThere(from: Directory, name: string): Promise<void> {
+  checkName(name);
+  if (await isHere(from, name)) return;
+  throw new ThroughlineError(`there is no package ${name}`, { code: "THROUGHLINE_NOT_FOUND" });
 }
 
 /** Which package a name in the directory belongs to, and as what. `undefined`: none of ours. */
@@ -77,4 +85,26 @@ export async function entriesOf(
 
 export async function sizeIfThere(disk: Disk, path: string): Promise<number | undefined> {
   return disk.size(path).catch(unlessAbsent);
+}
+
+/** Larger is no file of a package, and is not read into memory. */
+const maxBytes = 64 * 1024 * 1024;
+
+/** All of a file. `undefined` if there is none, or if it is larger than anything of ours. */
+export async function readWhole(disk: Disk, path: string): Promise<Buffer | undefined> {
+  return readFrom(disk, path, async (file) => {
+    const size = await file.size();
+    return size > maxBytes ? undefined : readExactly(file, 0, size);
+  });
+}
+
+/** Something is there that is no file: a directory, a pipe, or a link, which is never followed. */
+export const isNoFile = (error: unknown): boolean =>
+  isCode(error, "EISDIR", "ELOOP", "ENOTDIR", "ENXIO");
+
+/** A failure in a word, for logs: its code, or its name. */
+export function codeOf(error: unknown): string {
+  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
+  if (typeof code === "string") return code;
+  return error instanceof Error ? error.name : "unknown";
 }

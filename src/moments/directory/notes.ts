@@ -2,7 +2,7 @@
 // <name>.status.json says what became of it. <name>.tombstone.json is of something that is forgotten here and that
 // a bucket may still have. It stays until the bucket agrees; until then what was forgotten does not come back here.
 import { ThroughlineError } from "../../core/errors.ts";
-import { is, type Shape } from "../../core/shape.ts";
+import { is } from "../../core/shape.ts";
 import {
   type FilePorts,
   replaceFile,
@@ -22,36 +22,8 @@ import {
   tombstoneShape,
   type UploadNote,
 } from "../package/record.ts";
-import { type Directory, isHere, pathOf, timeOf } from "./names.ts";
+import { assertThere, type Directory, isHere, pathOf, readWhole, timeOf } from "./names.ts";
 import { type PackagePorts, secondsNow } from "./ports.ts";
-import { assertThere, readWhole } from "./read-package.ts";
-
-interface Notes {
-  readonly status: PackageStatus;
-  readonly tombstone: Tombstone;
-}
-
-/** Reads a note. `undefined`: there is no file. `"unreadable"`: it is not of the shape. */
-async function readNote<As extends keyof Notes>(
-  from: Directory,
-  name: string,
-  as: As,
-  shape: Shape<Notes[As]>,
-): Promise<Notes[As] | "unreadable" | undefined> {
-  const bytes = await readWhole(from.disk, pathOf(from, name, as));
-  if (bytes === undefined) return undefined;
-  const value = jsonOf(bytes);
-  return is(shape, value) ? value : "unreadable";
-}
-
-export async function writeNote<As extends keyof Notes>(
-  ports: PackagePorts,
-  name: string,
-  as: As,
-  note: Notes[As],
-): Promise<void> {
-  await writeJson(ports, pathOf(ports, name, as), note);
-}
 
 /** Replaces a small file whole: after a power cut the old one is there, or the new one. */
 export async function writeJson(ports: FilePorts, path: string, value: object): Promise<void> {
@@ -60,10 +32,18 @@ export async function writeJson(ports: FilePorts, path: string, value: object): 
   await replaceFile(ports, path, (file) => writeAll(file, bytes, 0));
 }
 
+export function writeStatus(ports: PackagePorts, name: string, status: PackageStatus) {
+  return writeJson(ports, pathOf(ports, name, "status"), status);
+}
+
+export function writeTombstone(ports: PackagePorts, name: string, tombstone: Tombstone) {
+  return writeJson(ports, pathOf(ports, name, "tombstone"), tombstone);
+}
+
 export async function removeNote(
   ports: PackagePorts,
   name: string,
-  as: keyof Notes,
+  as: "status" | "tombstone",
 ): Promise<void> {
   ports.guard();
   if (await unlinkIfThere(ports.disk, pathOf(ports, name, as))) await syncNames(ports, ports.path);
@@ -79,8 +59,9 @@ export async function readStatus(
   from: Directory,
   name: string,
 ): Promise<PackageStatus | undefined> {
-  const status = (await readNote(from, name, "status", statusShape)) ?? noStatus;
-  return status === "unreadable" ? undefined : status;
+  const bytes = await readWhole(from.disk, pathOf(from, name, "status"));
+  const status = bytes === undefined ? noStatus : jsonOf(bytes);
+  return is(statusShape, status) ? status : undefined;
 }
 
 /**
@@ -108,7 +89,7 @@ export async function noteComing(
   };
   // What was tried from memory before it came to the disk may have left something in the bucket.
   const known = of ?? (await readStatus(ports, name))?.of;
-  await writeNote(ports, name, "status", { ...noStatus, upload, of: known });
+  await writeStatus(ports, name, { ...noStatus, upload, of: known });
   return upload;
 }
 
@@ -143,8 +124,7 @@ export async function changeStatus(
     });
   }
   const after = change(before, secondsNow(ports.clock));
-  if (JSON.stringify(after) !== JSON.stringify(before))
-    await writeNote(ports, name, "status", after);
+  if (JSON.stringify(after) !== JSON.stringify(before)) await writeStatus(ports, name, after);
   return after;
 }
 
@@ -158,24 +138,23 @@ export function placesOf({ uploaded, upload }: PackageStatus): readonly BucketPl
   return state === "done" ? copies : joinPlaces(copies, [{ target, prefix }]);
 }
 
+const keyOf = ({ target, prefix }: BucketPlace) =>
+  JSON.stringify([target.bucket, target.endpoint, prefix]);
+
 /** Both lists, and what stands in both of them once. */
 export function joinPlaces(
   one: readonly BucketPlace[],
   other: readonly BucketPlace[],
 ): readonly BucketPlace[] {
-  return [...one, ...other.filter((place) => !one.some((known) => isSamePlace(known, place)))];
-}
-
-function isSamePlace(one: BucketPlace, other: BucketPlace): boolean {
-  const { bucket, endpoint } = one.target;
-  const isBucket = bucket === other.target.bucket && endpoint === other.target.endpoint;
-  return isBucket && one.prefix === other.prefix;
+  return [...new Map([...one, ...other].map((place) => [keyOf(place), place])).values()];
 }
 
 /** `undefined`: there is none. */
 export async function readTombstone(from: Directory, name: string): Promise<Tombstone | undefined> {
-  const tombstone = await readNote(from, name, "tombstone", tombstoneShape);
-  if (tombstone !== "unreadable") return tombstone;
+  const bytes = await readWhole(from.disk, pathOf(from, name, "tombstone"));
+  const tombstone = bytes && jsonOf(bytes);
+  if (bytes === undefined || is(tombstoneShape, tombstone))
+    return tombstone as Tombstone | undefined;
   // What is to be deleted here is told by its name, and nothing tells where else it is.
   const error = { class: "local_damage", code: null, status: null };
   return { state: "dead", places: [], since: timeOf(name) / 1_000, error };
@@ -195,7 +174,7 @@ export async function addTombstone(
   const { places: before = [] } = (await readTombstone(ports, name)) ?? {};
   const places = joinPlaces(before, more);
   if (places.length === 0) return false;
-  await writeNote(ports, name, "tombstone", { state: "pending", places, since, error: null });
+  await writeTombstone(ports, name, { state: "pending", places, since, error: null });
   return true;
 }
 
@@ -206,7 +185,8 @@ export async function removePlaces(
   places: Tombstone["places"],
 ): Promise<void> {
   const tombstone = await readTombstone(ports, name);
-  const left = tombstone?.places.filter((place) => !places.some((one) => isSamePlace(one, place)));
+  const gone = new Set(places.map(keyOf));
+  const left = tombstone?.places.filter((place) => !gone.has(keyOf(place)));
   if (tombstone === undefined || !left?.length) return removeNote(ports, name, "tombstone");
-  await writeNote(ports, name, "tombstone", { ...tombstone, places: left });
+  await writeTombstone(ports, name, { ...tombstone, places: left });
 }

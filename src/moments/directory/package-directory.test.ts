@@ -84,7 +84,7 @@ for (const name of ["../../x", "..", "", "a/b", "2026-02-19T15-30-00_positive_fb
     await assert.rejects(packages.save(named), invalid); // F6
     await assert.rejects(packages.read(name), invalid);
     await assert.rejects(packages.verify(name), invalid);
-    await assert.rejects(packages.openPart(name, "messages.json"), invalid);
+    await assert.rejects(packages.file(name, "messages.json"), invalid);
     await assert.rejects(packages.delete({ name }), invalid);
     await assert.rejects(packages.retract(name, { by: null, reason: null }), invalid);
     await assert.rejects(packages.has(name), invalid);
@@ -171,7 +171,7 @@ test("a package that is to be uploaded is never here without a status that says 
     const { packages } = await openPackages(fails ? broken : disk, { upload });
     const heard: string[] = [];
     packages.connect({
-      pending: (name, as, { bytes }) => heard.push(`${name} ${as} ${bytes}`),
+      pending: (name, { bytes }) => void heard.push(`${name} ${bytes}`),
       stop: async () => undefined,
     });
     const moment = momentOf(1, { frames: 0, samples: 0 });
@@ -182,7 +182,7 @@ test("a package that is to be uploaded is never here without a status that says 
     else {
       const { upload: noted } = (await packages.status(name)) ?? {};
       assert.deepEqual([noted?.state, noted?.prefix], ["pending", `feedback/a1b2c3d4/${name}/`]);
-      assert.deepEqual(heard, [`${name} status ${noted?.bytes}`]);
+      assert.deepEqual(heard, [`${name} ${noted?.bytes}`]);
     }
     await packages.save(moment);
     assert.equal((await packages.list()).packages.length, 1);
@@ -247,7 +247,7 @@ test("no path outside a manifest is ever opened", async () => {
   const { packages } = await openPackages(new SimulatedDisk());
   const { name } = await packages.save(momentOf(1));
   for (const part of ["../x", "frames/../feedback.json", "other.json", "frames/000009.jpg"]) {
-    await assert.rejects(packages.openPart(name, part), code("THROUGHLINE_NOT_FOUND"), part);
+    await assert.rejects(packages.file(name, part), code("THROUGHLINE_NOT_FOUND"), part);
     await assert.rejects(packages.part(name, part), code("THROUGHLINE_NOT_FOUND"), part);
   }
 });

@@ -6,7 +6,6 @@ import { KeyedMutex } from "../../core/mutex.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { rethrow } from "../../core/storage/files/file-ports.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
-import { bytesIn, partsOf } from "../package/content.ts";
 import { packageId } from "../package/package-name.ts";
 import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
 import type {
@@ -16,30 +15,19 @@ import type {
   Tombstone,
   UploadError,
 } from "../package/record.ts";
-import {
-  type DeleteReceipt,
-  deletePackages,
-  type OwnedPackage,
-  ownedPackages,
-} from "./delete-packages.ts";
 import { type ImportedSeed, importSeed, type SeedImportOptions } from "./import-seed.ts";
-import {
-  type ListOptions,
-  listPackages,
-  type PackageEntry,
-  type PackagePage,
-} from "./list-packages.ts";
-import { checkName, isHere, placesIn } from "./names.ts";
+import { assertThere, checkName, codeOf, isHere, placesIn } from "./names.ts";
 import {
   addTombstone,
   type ChangeStatus,
   changeStatus,
+  isInFlight,
   noteComing,
   readStatus,
   readTombstone,
   removeNote,
   removePlaces,
-  writeNote,
+  writeTombstone,
 } from "./notes.ts";
 import {
   defaultMinFreeBytes,
@@ -48,21 +36,26 @@ import {
   type Sender,
   secondsNow,
 } from "./ports.ts";
-import { type MessageReaction, Reactions } from "./reactions.ts";
-import { assertThere, codeOf } from "./read-package.ts";
+import { type MessageReaction, reactionsOf, type SeenOwners } from "./reactions.ts";
 import {
   bytesOf,
+  fileOf,
+  type ListOptions,
+  listPackages,
   manifestOf,
-  type OpenedPart,
-  openPart,
+  type PackageEntry,
+  type PackageFile,
+  type PackagePage,
   type ReadPackage,
   readPackage,
-} from "./read-sealed.ts";
+  type Verification,
+  verifyFolder,
+} from "./read-package.ts";
 import { recover } from "./recover.ts";
+import { type DeleteReceipt, deletePackages } from "./remove.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
 import { occupantOf, savePackage } from "./save-package.ts";
-import { type Verification, verifyFolder } from "./verify.ts";
-import { isMeant, ownersOf, type Selection } from "./whose.ts";
+import { isMeant, type OwnedPackage, ownedPackages, ownersOf, type Selection } from "./whose.ts";
 
 /** What can be read of a directory that another process may be changing. */
 export type ReadPackages = Pick<PackageDirectory, "entries" | "manifest" | "part" | "verify">;
@@ -84,7 +77,7 @@ export class PackageDirectory implements PackageSink {
   readonly #saving = new Map<string, PackageRecord>();
   /** Packages that are here, or noted to be in a bucket alone, by their ids. */
   readonly #known = new Map<string, { readonly name: string; readonly isHere: boolean }>();
-  readonly #reactions: Reactions;
+  readonly #judged: SeenOwners = new Map();
   #closing: Promise<void> | undefined;
 
   private constructor(options: PackageDirectoryOptions) {
@@ -104,7 +97,6 @@ export class PackageDirectory implements PackageSink {
       sender: undefined,
       unsyncedNames: new Set(),
     };
-    this.#reactions = new Reactions(this.#ports, (name, by) => this.#supersede(name, by));
   }
 
   /**
@@ -116,7 +108,11 @@ export class PackageDirectory implements PackageSink {
   static async open(options: PackageDirectoryOptions): Promise<PackageDirectory> {
     const directory = new PackageDirectory(options);
     await directory.#reaching("the packages", async () => {
-      await directory.#learn(await recover(directory.#ports));
+      const inFlight = await recover(directory.#ports);
+      for (const [name, as] of await placesIn(directory.#ports)) {
+        const isHere = as.has("package");
+        if (isHere || (as.has("status") && !inFlight.has(name))) directory.#learn(name, isHere);
+      }
     });
     return directory;
   }
@@ -135,19 +131,24 @@ export class PackageDirectory implements PackageSink {
     const saved = await this.#changes
       .run(record.name, () => savePackage(this.#ports, moment, signal))
       .finally(() => this.#saving.delete(record.name));
-    this.#learned(saved.name, true);
+    this.#learn(saved.name, true);
     await this.noteSuperseded(record);
     return saved;
   }
 
   /** The reactions to the messages of a chat, one for each message. */
   reactions(chatId: string): Promise<readonly MessageReaction[]> {
-    return this.#reaching("the packages", () => this.#reactions.of(chatId));
+    return this.#reaching("the packages", () =>
+      reactionsOf(this.#ports, this.#judged, chatId, (name, by) => this.#supersede(name, by)),
+    );
   }
 
   /** The id of the package of the reaction to a message, which another reaction supersedes. */
-  reactionTo(chatId?: string, messageId?: string): Promise<string | undefined> {
-    return this.#reaching("the packages", () => this.#reactions.to(chatId, messageId));
+  async reactionTo(chatId?: string, messageId?: string): Promise<string | undefined> {
+    if (chatId === undefined || messageId === undefined) return undefined;
+    const given = await this.reactions(chatId);
+    const to = given.find(({ message_ids: ids }) => ids.includes(messageId));
+    return to && packageId(to.name);
   }
 
   list(options: ListOptions = {}): Promise<PackagePage> {
@@ -185,9 +186,14 @@ export class PackageDirectory implements PackageSink {
     return this.#reaching(name, () => manifestOf(this.#ports, name));
   }
 
-  /** Opens one file of a package: see `OpenedPart`. */
-  async openPart(name: string, path: string): Promise<OpenedPart> {
-    return this.#reaching(name, () => openPart(this.#ports, name, path));
+  /**
+   * Reads one file of a package: the manifest, or one that it lists. No other path is ever opened.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: not of this package; `THROUGHLINE_CORRUPT`: of
+   * another size than listed.
+   */
+  async file(name: string, path: string): Promise<PackageFile> {
+    return this.#reaching(name, () => fileOf(this.#ports, name, path));
   }
 
   /**
@@ -232,7 +238,7 @@ export class PackageDirectory implements PackageSink {
         before.upload && ({ ...before.upload, state: "pending", error: null } as const);
       return { ...before, retracted, upload };
     });
-    if (status.upload?.state === "pending") sender?.pending(name, "status", status.upload);
+    if (status.upload?.state === "pending") sender?.pending(name, status.upload);
     return status;
   }
 
@@ -248,15 +254,14 @@ export class PackageDirectory implements PackageSink {
    * Notes a package before it goes to a bucket from memory: forgetting goes by that. A later run that finds
    * it without a copy that was read back asks the bucket: a whole one is kept, of another all is removed.
    *
+   * @param bytes of its files.
    * @returns the prefix of its keys.
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: its name is taken here.
    */
-  sending(moment: SealedMoment): Promise<string> {
-    const { record, messages } = moment;
+  sending({ record, messages }: SealedMoment, bytes: number): Promise<string> {
     const { name } = record;
     return this.#changing(name, async () => {
       const isFree = (await occupantOf(this.#ports, record)) === "none";
-      const bytes = bytesIn(partsOf(moment));
       const of = ownersOf(record, messages);
       const note = isFree ? await noteComing(this.#ports, record, bytes, of) : undefined;
       if (note !== undefined) return note.prefix;
@@ -284,31 +289,21 @@ export class PackageDirectory implements PackageSink {
       };
     };
     await this.#change(name, change, true);
-    if (!isHere) this.#learned(name, false);
+    await this.#look(name);
   }
 
-  /** Removes the status of a package that is neither here nor in a bucket. */
-  async forgetStatus(name: string): Promise<void> {
-    await this.#changing(name, () => removeNote(this.#ports, name, "status"));
-    this.#known.delete(packageId(name));
-  }
-
-  /** Notes why an attempt at a status or a tombstone failed. `dead`: no other follows by itself. */
+  /** Notes why an attempt at what is to be sent failed. `dead`: no other follows by itself. */
   async failed(
     name: string,
-    as: "status" | "tombstone",
     note: { readonly state: "failed" | "dead"; readonly error: UploadError },
   ): Promise<void> {
-    if (as === "status") {
+    await this.#changing(name, async () => {
+      const tombstone = await readTombstone(this.#ports, name);
+      if (tombstone) return writeTombstone(this.#ports, name, { ...tombstone, ...note });
       const change: ChangeStatus = (status) => {
         return { ...status, upload: status.upload && { ...status.upload, ...note } };
       };
-      await this.#change(name, change, true);
-      return;
-    }
-    await this.#changing(name, async () => {
-      const tombstone = await readTombstone(this.#ports, name);
-      if (tombstone) await writeNote(this.#ports, name, "tombstone", { ...tombstone, ...note });
+      await changeStatus(this.#ports, name, change, true);
     });
   }
 
@@ -320,7 +315,7 @@ export class PackageDirectory implements PackageSink {
    */
   async release(name: string): Promise<void> {
     await this.#changing(name, () => releasePackage(this.#ports, name));
-    if (!(await this.has(name))) this.#learned(name, false);
+    await this.#look(name);
   }
 
   /** Who sends packages hears from now on what there is to be done. */
@@ -328,12 +323,10 @@ export class PackageDirectory implements PackageSink {
     this.#ports.sender = sender;
   }
 
-  /** Statuses and tombstones, by the names of their packages. Reads none of them. */
-  async noted() {
+  /** The names of packages that have a status or a tombstone. Reads none of them. */
+  async noted(): Promise<readonly string[]> {
     const places = [...(await placesIn(this.#ports))];
-    return (["status", "tombstone"] as const).flatMap((as) => {
-      return places.filter(([, all]) => all.has(as)).map(([name]) => ({ name, as }));
-    });
+    return places.flatMap(([name, as]) => (as.has("status") || as.has("tombstone") ? [name] : []));
   }
 
   /** Whether a package is here, or a status of it. */
@@ -354,12 +347,21 @@ export class PackageDirectory implements PackageSink {
     await this.#changing(name, async () => {
       await addTombstone(this.#ports, name, [{ target: upload.target, prefix }], since);
     });
-    sender?.pending(name, "tombstone", { since });
+    sender?.pending(name, { since });
   }
 
-  /** Nothing is left in these places; the tombstone goes when there are no others by now. */
+  /**
+   * Nothing is left in these places: the tombstone goes when there are no others by now, and the status of a package
+   * that was on its way from memory.
+   */
   async buried(name: string, places: Tombstone["places"]): Promise<void> {
-    await this.#changing(name, () => removePlaces(this.#ports, name, places));
+    await this.#changing(name, async () => {
+      await removePlaces(this.#ports, name, places);
+      const status = await readStatus(this.#ports, name);
+      if (status && isInFlight(status) && !(await isHere(this.#ports, name)))
+        await removeNote(this.#ports, name, "status");
+    });
+    await this.#look(name);
   }
 
   /** Whose everything is that is here. */
@@ -388,10 +390,7 @@ export class PackageDirectory implements PackageSink {
     this.#assertOpen();
     return this.#reaching("the packages", async () => {
       const report = await purge(this.#ports, limits, this.#changes);
-      for (const { name } of report.purged) {
-        this.#known.delete(packageId(name));
-        if (await this.knows(name)) this.#learned(name, false);
-      }
+      for (const { name } of report.purged) await this.#look(name);
       return report;
     });
   }
@@ -402,7 +401,7 @@ export class PackageDirectory implements PackageSink {
     const imported = await this.#reaching("the seed's package", () =>
       importSeed(this.#ports, this.#changes, folder, options),
     );
-    this.#learned(imported.name, true);
+    this.#learn(imported.name, true);
     return imported;
   }
 
@@ -443,16 +442,20 @@ export class PackageDirectory implements PackageSink {
     return this.#known.get(id);
   }
 
-  #learned(name: string, isHere: boolean): void {
+  #learn(name: string, isHere: boolean): void {
     this.#known.set(packageId(name), { name, isHere });
   }
 
-  /** Learns what the directory has, without what may never arrive in a bucket. */
-  async #learn(inFlight: ReadonlySet<string>): Promise<void> {
-    for (const [name, as] of await placesIn(this.#ports)) {
-      if (as.has("package")) this.#learned(name, true);
-      else if (as.has("status") && !inFlight.has(name)) this.#learned(name, false);
-    }
+  /** Learns what there is of a name now. What may never arrive in a bucket is not known. */
+  #look(name: string): Promise<void> {
+    return this.#reaching(name, async () => {
+      const isFolder = await isHere(this.#ports, name);
+      const isNoted = !isFolder && (await isHere(this.#ports, name, "status"));
+      const status = isNoted ? await readStatus(this.#ports, name) : undefined;
+      const isComing = status !== undefined && isInFlight(status);
+      if (isFolder || (isNoted && !isComing)) this.#learn(name, isFolder);
+      else this.#known.delete(packageId(name));
+    });
   }
 
   #changing<T>(name: string, work: () => Promise<T>): Promise<T> {

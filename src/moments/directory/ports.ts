@@ -5,9 +5,6 @@ import type { Disk } from "../../core/storage/disk/disk.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
 import type { UploadTarget } from "../package/record.ts";
 
-/** How many bytes can still be written at a path, as the file system says; it can be wrong. */
-type FreeSpace = (path: string) => Promise<number>;
-
 /** Where packages go that somebody agreed to upload. */
 interface UploadSettings {
   readonly target: UploadTarget;
@@ -21,11 +18,7 @@ export interface Sender {
    * Something of this name is to be sent: a package, a retraction or a deletion. `since`: seconds since
    * 1970; `bytes`: of the package's files.
    */
-  pending(
-    name: string,
-    as: "status" | "tombstone",
-    asked: { readonly since: number; readonly bytes?: number },
-  ): void;
+  pending(name: string, asked: { readonly since: number; readonly bytes?: number }): void;
   /** Ends what is being sent of a package that has a tombstone, and forgets what was to be sent of it. */
   stop(name: string): Promise<void>;
 }
@@ -42,8 +35,8 @@ export interface PackageDirectoryOptions {
   readonly report?: (report: RepairReport) => void;
   /** Throws when this process is no longer the one writer. Called before each step that counts. */
   readonly guard?: () => void;
-  /** How much can still be written; it may be wrong. Default: not known, and writing will show. */
-  readonly freeSpace?: FreeSpace;
+  /** How many bytes can still be written there; it may be wrong. Default: not known, and writing will show. */
+  readonly freeSpace?: (path: string) => Promise<number>;
   /**
    * Space that packages never take, in bytes: it is the chats'.
    * @default 268_435_456

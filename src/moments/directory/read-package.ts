@@ -1,64 +1,79 @@
-// Reading what lies in a package's folder: whole small files, and large ones in pieces.
-
-import { createHash } from "node:crypto";
+// Reading a package as far as anybody asks: its manifest, its words, one file, every byte. Changes nothing, so it can
+// run beside a process that writes the directory.
 import { join } from "node:path";
+import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import type { Disk } from "../../core/storage/disk/disk.ts";
-import { readExactly } from "../../core/storage/files/batch-reader.ts";
-import { isCode, readFrom } from "../../core/storage/files/file-ports.ts";
-import { manifestFile } from "../package/content.ts";
-import { type ManifestReading, readManifest } from "../package/manifest.ts";
-import { checkName, type Directory, isHere, pathOf } from "./names.ts";
+import { is } from "../../core/shape.ts";
+import { checkCount } from "../../core/storage/key.ts";
+import {
+  bytesIn,
+  foldersOf,
+  hashOf,
+  manifestFile,
+  mediaTypeOf,
+  messagesFile,
+} from "../package/content.ts";
+import { type ManifestReading, readManifest, readMessages } from "../package/manifest.ts";
+import {
+  type FileEntry,
+  type Manifest,
+  type PackageMessage,
+  type PackageStatus,
+  pathShape,
+} from "../package/record.ts";
+import {
+  assertThere,
+  checkName,
+  type Directory,
+  entriesOf,
+  isHere,
+  isNoFile,
+  isSeedName,
+  pathOf,
+  placeOf,
+  readWhole,
+  sizeIfThere,
+} from "./names.ts";
+import { readStatus } from "./notes.ts";
 
-/** Larger is no JSON file of a package, and is not read into memory. */
-const maxBytes = 64 * 1024 * 1024;
-/** Read at once: few calls, and little held by each reader. */
-const pieceBytes = 256 * 1024;
-
-/** All of a file. `undefined` if there is none, or if it is larger than anything of ours. */
-export async function readWhole(disk: Disk, path: string): Promise<Buffer | undefined> {
-  return readFrom(disk, path, async (file) => {
-    const size = await file.size();
-    return size > maxBytes ? undefined : readExactly(file, 0, size);
-  });
+/** One way in which a folder is not what its manifest says. */
+export interface Difference {
+  /** Within the folder. */
+  readonly path: string;
+  readonly kind: "manifest" | "missing" | "size" | "content" | "unlisted";
+  /** For people; never what somebody said. */
+  readonly detail: string;
 }
 
-/** Bytes `start` up to `end` of a file, or what there is of them, in pieces. */
-export async function* readPieces(
-  disk: Disk,
-  path: string,
-  start: number,
-  end: number,
-): AsyncGenerator<Uint8Array, void> {
-  const file = await disk.open(path, "read");
-  try {
-    for (let at = start; at < end; ) {
-      const piece = await readExactly(file, at, Math.min(pieceBytes, end - at));
-      if (piece.length === 0) return;
-      at += piece.length;
-      yield piece;
-    }
-  } finally {
-    await file.close();
-  }
+export interface Verification {
+  readonly name: string;
+  /**
+   * `whole`: every listed file has its size and its SHA-256, and nothing else is there. `newer`: of a
+   * later schema, so it cannot be judged here. `seed`: as the original wrote it, without a seal.
+   */
+  readonly state: "whole" | "damaged" | "newer" | "seed";
+  /** In the manifest's order; empty for `whole`, `newer` and `seed`. */
+  readonly differences: readonly Difference[];
 }
 
-/** SHA-256 of the first `bytes` of a file, and how many there were. */
-export async function hashFile(disk: Disk, path: string, bytes: number) {
-  const hash = createHash("sha256");
-  let found = 0;
-  for await (const piece of readPieces(disk, path, 0, bytes)) {
-    hash.update(piece);
-    found += piece.length;
-  }
-  return { bytes: found, sha256: hash.digest("hex") };
+export interface ReadPackage {
+  readonly manifest: Manifest;
+  /** Empty when messages.json is damaged: `incomplete` says so. */
+  readonly messages: readonly PackageMessage[];
+  /** `undefined`: the status cannot be read. */
+  readonly status: PackageStatus | undefined;
+  /** Files that are not there, or of another size, or words that cannot be read. */
+  readonly incomplete: readonly Difference[];
 }
+
+/** Of a folder that is named so: a package, or one that is being written. */
+type Folder = "package" | "partial";
 
 /** The manifest of a package. Its own name must be the one that it is looked up by. */
 export async function readFolder(
   from: Directory,
   name: string,
-  as?: "partial",
+  as?: Folder,
 ): Promise<ManifestReading> {
   let bytes: Buffer | undefined;
   try {
@@ -72,26 +87,228 @@ export async function readFolder(
     return { problem: { kind: "missing", detail: "there is no feedback.json" } };
   }
   const reading = readManifest(bytes);
-  if (reading.manifest !== undefined && reading.manifest.name !== name) {
-    return { problem: { kind: "invalid", detail: "feedback.json is that of another package" } };
-  }
-  return reading;
+  if (reading.manifest === undefined || reading.manifest.name === name) return reading;
+  return { problem: { kind: "invalid", detail: "feedback.json is that of another package" } };
 }
 
-/** @throws ThroughlineError `THROUGHLINE_NOT_FOUND` */
-export async function assertThere(from: Directory, name: string): Promise<void> {
+/** See `PackageDirectory.manifest`. */
+export async function manifestOf(from: Directory, name: string): Promise<Manifest> {
   checkName(name);
-  if (await isHere(from, name)) return;
-  throw new ThroughlineError(`there is no package ${name}`, { code: "THROUGHLINE_NOT_FOUND" });
+  const { manifest, problem } = await readFolder(from, name);
+  if (manifest !== undefined) return manifest;
+  await assertThere(from, name);
+  const code = problem?.kind === "newer" ? "THROUGHLINE_NEWER_FORMAT" : "THROUGHLINE_CORRUPT";
+  throw new ThroughlineError(`${name}: ${problem?.detail ?? "unreadable"}`, { code });
 }
 
-/** Something is there that is no file: a directory, a pipe, or a link, which is never followed. */
-export const isNoFile = (error: unknown): boolean =>
-  isCode(error, "EISDIR", "ELOOP", "ENOTDIR", "ENXIO");
+/** See `PackageDirectory.read`. */
+export async function readPackage(from: Directory, name: string): Promise<ReadPackage> {
+  const manifest = await manifestOf(from, name);
+  const incomplete = await differencesIn(from, manifest, { upTo: "size" });
+  const bytes = await readWhole(from.disk, join(pathOf(from, name), messagesFile));
+  const messages = bytes === undefined ? undefined : readMessages(bytes);
+  if (messages === undefined && !incomplete.some(({ path }) => path === messagesFile)) {
+    incomplete.push({ path: messagesFile, kind: "content", detail: "its messages are damaged" });
+  }
+  const status = await readStatus(from, name);
+  return { manifest, messages: messages ?? [], status, incomplete };
+}
 
-/** A failure in a word, for logs: its code, or its name. */
-export function codeOf(error: unknown): string {
-  const code = (error as { readonly code?: unknown } | null | undefined)?.code;
-  if (typeof code === "string") return code;
-  return error instanceof Error ? error.name : "unknown";
+/** See `PackageDirectory.part`. */
+export async function bytesOf(from: Directory, name: string, file: string): Promise<Buffer> {
+  checkName(name);
+  try {
+    // A path that no manifest can list is that of no package, whatever may be there.
+    const isOurs = file === manifestFile || is(pathShape, file);
+    const bytes = isOurs ? await readWhole(from.disk, join(pathOf(from, name), file)) : undefined;
+    if (bytes !== undefined) return bytes;
+  } catch (error) {
+    if (!isNoFile(error)) throw error;
+  }
+  throw noSuchFile(name);
+}
+
+/** A file of a package as it is sent to a reader. */
+export interface PackageFile {
+  readonly path: string;
+  readonly mediaType: string;
+  readonly bytes: Buffer;
+}
+
+/** See `PackageDirectory.file`. */
+export async function fileOf(from: Directory, name: string, path: string): Promise<PackageFile> {
+  const { files } = await manifestOf(from, name);
+  const listed = files.find((file) => file.path === path);
+  if (listed === undefined && path !== manifestFile) throw noSuchFile(name);
+  const bytes = await readWhole(from.disk, join(pathOf(from, name), path));
+  if (bytes === undefined || bytes.length !== (listed?.bytes ?? bytes.length)) {
+    const says = `${name}/${path} is not as it was sealed`;
+    throw new ThroughlineError(says, { code: "THROUGHLINE_CORRUPT" });
+  }
+  // By its name: what another machine wrote into a manifest is not what a browser may be told.
+  return { path, mediaType: mediaTypeOf(path), bytes };
+}
+
+function noSuchFile(name: string): ThroughlineError {
+  return new ThroughlineError(`${name} has no such file`, { code: "THROUGHLINE_NOT_FOUND" });
+}
+
+/** Reads every byte of a package, and compares it with its manifest. */
+export async function verifyFolder(
+  from: Directory,
+  name: string,
+  as?: Folder,
+): Promise<Verification & { readonly manifest?: Manifest }> {
+  const { manifest, problem } = await readFolder(from, name, as);
+  if (manifest === undefined) {
+    const { kind, detail } = problem;
+    if (kind === "newer" || kind === "seed") return { name, state: kind, differences: [] };
+    const differences = [{ path: manifestFile, kind: "manifest", detail } as const];
+    return { name, state: "damaged", differences };
+  }
+  const differences = await differencesIn(from, manifest, { as, upTo: "content" });
+  const listed = new Set([manifestFile, ...manifest.files.map(({ path }) => path)]);
+  for (const path of await pathsIn(from, manifest, as)) {
+    if (listed.has(path)) continue;
+    differences.push({ path, kind: "unlisted", detail: "not of this package" });
+  }
+  return { name, state: differences.length > 0 ? "damaged" : "whole", differences, manifest };
+}
+
+/** One after the other, a disk's answers take longer than what is done with them. */
+const readsAtOnce = 8;
+
+/** Compares the files of a folder with its manifest: their names and sizes alone, or every byte. */
+async function differencesIn(
+  { disk, ...from }: Directory,
+  { name, files }: Manifest,
+  { as, upTo }: { readonly as?: Folder | undefined; readonly upTo: "size" | "content" },
+): Promise<Difference[]> {
+  const folder = pathOf({ disk, ...from }, name, as);
+  const compare = async ({ path, bytes, sha256 }: FileEntry): Promise<Difference | undefined> => {
+    const place = join(folder, path);
+    let size = await sizeIfThere(disk, place);
+    if (size === bytes && upTo === "content") {
+      const found = await readWhole(disk, place);
+      size = found?.length;
+      if (found !== undefined && size === bytes && hashOf("sha256", [found]) !== sha256) {
+        return { path, kind: "content", detail: "its SHA-256 is another" };
+      }
+    }
+    if (size === undefined) return { path, kind: "missing", detail: "listed, and not there" };
+    if (size === bytes) return undefined;
+    return { path, kind: "size", detail: `${size} bytes instead of ${bytes}` };
+  };
+  const found: (Difference | undefined)[] = [];
+  await concurrently(files, readsAtOnce, async (file, index) => {
+    found[index] = await compare(file);
+  });
+  return found.filter((difference) => difference !== undefined);
+}
+
+/** The paths of all that is in a folder, as far as its manifest knows folders. */
+async function pathsIn(
+  from: Directory,
+  { name, files }: Manifest,
+  as?: Folder,
+): Promise<readonly string[]> {
+  const folder = pathOf(from, name, as);
+  const directories = foldersOf(files);
+  const found: string[] = [];
+  for (const { name: entry, kind } of (await entriesOf(from.disk, folder)) ?? []) {
+    if (kind === "directory" && directories.has(entry)) {
+      const inner = (await entriesOf(from.disk, join(folder, entry))) ?? [];
+      found.push(...inner.map((each) => `${entry}/${each.name}`));
+    } else found.push(entry);
+  }
+  return found.sort();
+}
+
+export interface ListOptions {
+  /** Only packages after this one in the list: the `next` of the page before. */
+  readonly before?: string | undefined;
+  /**
+   * Packages on a page, 1 to 500.
+   * @default 50
+   */
+  readonly limit?: number | undefined;
+}
+
+export interface PackageEntry {
+  readonly name: string;
+  /**
+   * `sealed`: its manifest is right and each file that it lists is there by name; sizes and content
+   * are for `read` and `verify`. `newer`: of a later schema. `seed`: as the original wrote it. `bucket`:
+   * only a bucket has its files.
+   */
+  readonly state: "sealed" | "damaged" | "newer" | "seed" | "bucket";
+  /** What is wrong, or `null`. */
+  readonly detail: string | null;
+  readonly manifest: Manifest | undefined;
+  /** `undefined`: the status cannot be read. */
+  readonly status: PackageStatus | undefined;
+  /** Of the files that the manifest lists; 0 without one. */
+  readonly bytes: number;
+}
+
+export interface PackagePage {
+  readonly packages: readonly PackageEntry[];
+  /** For the next page's `before`; `null` on the last page. */
+  readonly next: string | null;
+}
+
+/**
+ * One page, newest first by the second of the trigger, which stands in the name; within one second in
+ * no order that is promised. Opens only the packages on the page.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: `before` is not the name of a package, or `limit` is
+ *   not a whole number from 1 to 500.
+ */
+export async function listPackages(
+  from: Directory,
+  { before, limit = 50 }: ListOptions,
+): Promise<PackagePage> {
+  checkCount(limit, "limit", 1, 500);
+  if (before !== undefined && !isSeedName(before)) checkName(before);
+  const folders = new Set<string>();
+  const noted: string[] = [];
+  for (const { name, kind } of (await entriesOf(from.disk, from.path)) ?? []) {
+    const place = placeOf(name);
+    const isFolder = kind === "directory" && (place?.as === "package" || isSeedName(name));
+    if (isFolder) folders.add(name);
+    if (place?.as === "status") noted.push(place.name);
+  }
+  const names = [...new Set([...folders, ...noted])]
+    .filter((name) => before === undefined || name < before)
+    .sort()
+    .reverse();
+  const page = names.slice(0, limit);
+  const packages: PackageEntry[] = [];
+  for (const name of page) {
+    const entry = await entryOf(from, name, folders.has(name));
+    if (entry !== undefined) packages.push(entry);
+  }
+  return { packages, next: names.length > limit ? (page.at(-1) ?? null) : null };
+}
+
+/** `undefined`: it was deleted since it was listed, or is still on its way to a bucket. */
+async function entryOf(
+  from: Directory,
+  name: string,
+  isFolder: boolean,
+): Promise<PackageEntry | undefined> {
+  const { manifest, problem } = isFolder ? await readFolder(from, name) : {};
+  const status = await readStatus(from, name);
+  const entry = { name, detail: problem?.detail ?? null, manifest, status, bytes: 0 };
+  if (!isFolder) return status?.uploaded.length === 0 ? undefined : { ...entry, state: "bucket" };
+  if (manifest === undefined) {
+    if (!(await isHere(from, name))) return undefined;
+    const kind = problem?.kind;
+    return { ...entry, state: kind === "newer" || kind === "seed" ? kind : "damaged" };
+  }
+  const bytes = bytesIn(manifest.files);
+  const there = new Set(await pathsIn(from, manifest));
+  const missing = manifest.files.filter(({ path }) => !there.has(path)).length;
+  if (missing === 0) return { ...entry, state: "sealed", bytes };
+  return { ...entry, state: "damaged", detail: `${missing} of its files are not there`, bytes };
 }

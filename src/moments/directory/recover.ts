@@ -9,13 +9,12 @@ import {
   syncNames,
 } from "../../core/storage/files/file-ports.ts";
 import { bytesIn, manifestFile } from "../package/content.ts";
-import { type As, isHere, pathOf, placesIn } from "./names.ts";
+import { type As, codeOf, isHere, pathOf, placesIn } from "./names.ts";
 import { isInFlight, noteComing, readStatus, removeNote } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
-import { codeOf } from "./read-package.ts";
+import { verifyFolder } from "./read-package.ts";
 import { finishRemoval, removeHere, removeTree } from "./remove.ts";
 import { publish, syncFolder } from "./save-package.ts";
-import { verifyFolder } from "./verify.ts";
 
 /** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
 const statusesAtOnce = 16;
@@ -106,8 +105,7 @@ async function publishWhole(ports: PackagePorts, name: string): Promise<boolean>
   const bytes = bytesIn(manifest.files);
   if (!(await isHere(ports, name, "status"))) await noteComing(ports, manifest, bytes);
   await publish(ports, name);
-  const reason = "a package was whole but for its name; it is kept";
-  ports.report({ ...unfinished(ports, name, bytes), reason });
+  report(ports, name, bytes, "a package was whole but for its name; it is kept");
   return true;
 }
 
@@ -115,12 +113,11 @@ async function publishWhole(ports: PackagePorts, name: string): Promise<boolean>
 async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
   const bytes = (await removeTree(ports.disk, pathOf(ports, name, "partial"))) ?? 0;
   await syncNames(ports, ports.path);
-  const reason = "a package was begun and not finished; it is removed";
-  ports.report({ ...unfinished(ports, name, bytes), reason });
+  report(ports, name, bytes, "a package was begun and not finished; it is removed");
 }
 
-function unfinished(ports: PackagePorts, name: string, bytes: number) {
+function report(ports: PackagePorts, name: string, bytes: number, reason: string): void {
   const key = `${basename(ports.path)}/${name}`;
   const at = isoTime(ports.clock.now());
-  return { at, key, kind: "unfinished_package" as const, bytes, after_seq: 0 };
+  ports.report({ at, key, kind: "unfinished_package", bytes, after_seq: 0, reason });
 }

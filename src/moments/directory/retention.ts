@@ -5,8 +5,7 @@ import type { PackageStatus } from "../package/record.ts";
 import { isHere, placesIn, timeOf } from "./names.ts";
 import { readStatus } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
-import { readFolder } from "./read-package.ts";
-import { readPackage } from "./read-sealed.ts";
+import { readFolder, readPackage } from "./read-package.ts";
 import { removeHere } from "./remove.ts";
 import { ownersOf } from "./whose.ts";
 
@@ -56,18 +55,16 @@ export async function purge(
   { maxAgeMs, maxBytes }: RetentionLimits,
   changes: KeyedMutex,
 ): Promise<PurgeReport> {
-  const packages = [...(await placesIn(ports))].flatMap(([name, as]) => {
-    return as.has("package") ? [name] : [];
-  });
   const known: { readonly name: string; readonly bytes: number }[] = [];
-  for (const name of packages) {
+  const now = ports.clock.now();
+  let pastNewest = 0;
+  for (const [name, as] of await placesIn(ports)) {
+    if (!as.has("package")) continue;
+    pastNewest = now - timeOf(name);
     const { manifest } = await readFolder(ports, name);
     if (manifest !== undefined) known.push({ name, bytes: bytesIn(manifest.files) });
   }
-  const now = ports.clock.now();
   let bytes = bytesIn(known);
-  const newest = packages.at(-1);
-  const pastNewest = newest === undefined ? 0 : now - timeOf(newest);
   if (pastNewest < 0) {
     return { purged: [], kept: [], bytes, clockIsBehind: true, clockIsAhead: false };
   }

@@ -127,7 +127,7 @@ test("read names files that are missing or of another size, and gives the rest",
     ],
   );
   assert.equal((await packages.list()).packages[0]?.state, "damaged");
-  await assert.rejects(packages.openPart(name, "messages.json"), (error) =>
+  await assert.rejects(packages.file(name, "messages.json"), (error) =>
     isThroughlineError(error, "THROUGHLINE_CORRUPT"),
   );
 });

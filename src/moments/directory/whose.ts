@@ -5,10 +5,9 @@ import { isJsonObject } from "../../core/json.ts";
 import { manifestFile, messagesFile } from "../package/content.ts";
 import { jsonOf } from "../package/manifest.ts";
 import type { PackageOwners, PackageRecord } from "../package/record.ts";
-import { pathOf } from "./names.ts";
+import { isNoFile, pathOf, placesIn, readWhole, timeOf } from "./names.ts";
 import { readStatus } from "./notes.ts";
 import type { PackagePorts } from "./ports.ts";
-import { isNoFile, readWhole } from "./read-package.ts";
 
 /**
  * Which packages: one, those of a chat, those of a chat that hold one message, those in whose window a
@@ -110,4 +109,28 @@ export function ownersOf(
   const isNamed = isOfPerson && target?.how === "explicit";
   const judged = isNamed ? { message_ids: target.message_ids, timestamp, supersedes } : undefined;
   return { chat_id, people, messages: messages.map(({ id }) => id), judged };
+}
+
+/** Something of a package, the chats that its records name, and when somebody reacted. */
+export interface OwnedPackage {
+  readonly name: string;
+  readonly chatIds: readonly string[];
+  /** In milliseconds since 1970. */
+  readonly at: number;
+}
+
+/** All that is here, also what is damaged, or has its files in a bucket alone. */
+export async function* ownedPackages(ports: PackagePorts): AsyncGenerator<OwnedPackage> {
+  for (const name of await namesHere(ports)) {
+    const owners = await ownersHere(ports, name, false);
+    const chatIds = owners.flatMap(({ chat_id }) => chat_id ?? []);
+    const { timestamp = timeOf(name) / 1_000 } = owners[0] ?? {};
+    yield { name, chatIds, at: timestamp * 1_000 };
+  }
+}
+
+/** The names of which there is more here than a tombstone. */
+export async function namesHere(ports: PackagePorts): Promise<readonly string[]> {
+  const places = [...(await placesIn(ports))];
+  return places.filter(([, as]) => as.size > Number(as.has("tombstone"))).map(([name]) => name);
 }

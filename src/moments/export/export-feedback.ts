@@ -1,7 +1,7 @@
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import type { PackageEntry } from "../directory/list-packages.ts";
 import type { ReadPackages } from "../directory/package-directory.ts";
+import type { PackageEntry } from "../directory/read-package.ts";
 import { messagesFile } from "../package/content.ts";
 import { readMessages } from "../package/manifest.ts";
 import { packageId } from "../package/package-name.ts";
@@ -11,11 +11,10 @@ import {
   type FeedbackExportReport,
   talliedRow,
 } from "./export-report.ts";
-import { formats } from "./formats.ts";
 import { type ExportSettings, exportDefaults, type FeedbackExportOptions } from "./options.ts";
 import { OutFolder, reportFile } from "./out-folder.ts";
-import { rowText } from "./rows.ts";
-import { Judgements, matches, SkippedPackage, type SkipReason } from "./selection.ts";
+import { formats, rowText } from "./rows.ts";
+import { isLatestOf, type Judgement, matches, type SkipReason } from "./selection.ts";
 
 /**
  * Writes packages for a trainer into a new folder: rows, a dataset card, and `export-report.json`,
@@ -38,16 +37,17 @@ export async function exportFeedback(
   try {
     const tally: ExportTally = { listed: 0, notSelected: 0, skipped: [], rows: [] };
     const names = await select(packages, settings, tally);
-    await writeRows(packages, names, settings, { folder, tally });
+    const rows = rowsOf(packages, names, settings, { folder, tally });
+    await folder.write(formats[settings.format].file, rows);
     const report = exportReport(settings, tally, folder.files);
-    await folder.write("README.md", Buffer.from(datasetCard(report)));
-    await folder.write(reportFile, Buffer.from(`${JSON.stringify(report, null, 2)}\n`));
+    await folder.write("README.md", [Buffer.from(datasetCard(report))]);
+    await folder.write(reportFile, [Buffer.from(`${JSON.stringify(report, null, 2)}\n`)]);
     settings.signal?.throwIfAborted();
     await folder.commit();
     return report;
   } catch (error) {
     // What it cannot remove the next export removes; the first error is the news.
-    await folder.discard().catch(() => undefined);
+    await folder.settle().catch(() => undefined);
     throw error;
   }
 }
@@ -77,23 +77,24 @@ async function select(
     }
   }
   readable.sort((one, other) => (one.name < other.name ? -1 : 1));
-  const judgements = new Judgements();
+  const judgements: Judgement[] = [];
   const candidates: typeof readable = [];
   for (const [index, one] of readable.entries()) {
     signal?.throwIfAborted();
     const { name, consent, isAsked } = one;
     const reason = replaced.has(packageId(name)) ? "superseded" : await removed?.(name);
     onProgress?.({ phase: "select", done: index + 1, total: readable.length });
-    if (reason === undefined) judgements.add(one);
+    if (reason === undefined) judgements.push(one);
     if (reason !== undefined) skip(name, reason);
     else if (!isAsked) tally.notSelected++;
     else if (!consent.export) skip(name, "no_consent");
     else candidates.push(one);
   }
+  const isLatest = isLatestOf(judgements);
   const chosen: string[] = [];
   for (const one of candidates) {
     // Only a package as a whole is exported without saying whose turn is judged.
-    if (format !== "jsonl" && !judgements.isLatest(one)) skip(one.name, "later_judgement");
+    if (format !== "jsonl" && !isLatest(one)) skip(one.name, "later_judgement");
     // It may be retracted. It counts against an earlier judgement, as any other that is damaged.
     else if (one.status === undefined) skip(one.name, "unverified");
     else chosen.push(one.name);
@@ -108,40 +109,39 @@ function reasonIn({ state, manifest, status }: PackageEntry): SkipReason | undef
   return state === "newer" ? "newer" : "unverified";
 }
 
-async function writeRows(
+/** The rows of these packages, line by line. The pictures of each are written before it. */
+async function* rowsOf(
   packages: ReadPackages,
   names: readonly string[],
   options: ExportSettings,
   { folder, tally }: { readonly folder: OutFolder; readonly tally: ExportTally },
-): Promise<void> {
-  const { file } = formats[options.format];
+): AsyncGenerator<Uint8Array> {
   for (const [index, name] of names.entries()) {
     options.signal?.throwIfAborted();
     const made = await rowOf(packages, name, options).catch(skipReasonOf);
     if (typeof made === "string") tally.skipped.push({ name, reason: made });
     else {
       tally.rows.push(talliedRow(made.manifest, made));
-      for (const [path, bytes] of made.pictures ?? []) await folder.write(path, bytes);
-      await folder.append(file, Buffer.from(rowText(made.row)));
+      for (const { path, bytes } of made.pictures) await folder.write(path, [bytes]);
+      yield Buffer.from(rowText(made.row));
     }
     options.onProgress?.({ phase: "write", done: index + 1, total: names.length });
   }
-  await folder.finish();
 }
 
 /** Makes a row of a package of which every byte is as it was sealed: of a damaged one nothing is exported. */
 async function rowOf(packages: ReadPackages, name: string, options: ExportSettings) {
   const manifest = await packages.manifest(name);
   const messages = readMessages(await packages.part(name, messagesFile));
-  if (messages === undefined) throw new SkippedPackage("unverified");
+  if (messages === undefined) return "unverified";
   const part = (path: string) => packages.part(name, path);
   const row = await formats[options.format].row({ manifest, messages, part }, options);
-  if ((await packages.verify(name)).state !== "whole") throw new SkippedPackage("unverified");
+  if (typeof row === "string") return row;
+  if ((await packages.verify(name)).state !== "whole") return "unverified";
   return { ...row, manifest };
 }
 
 function skipReasonOf(error: unknown): SkipReason {
-  if (error instanceof SkippedPackage) return error.reason;
   if (isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT")) return "newer";
   const isGone = isThroughlineError(error, "THROUGHLINE_NOT_FOUND");
   if (isGone || isThroughlineError(error, "THROUGHLINE_CORRUPT")) return "unverified";
@@ -152,52 +152,53 @@ function skipReasonOf(error: unknown): SkipReason {
  * `README.md` of an export, as the Hugging Face Hub reads it: where the rows are, in YAML that is
  * JSON where a value is free text, then what they are, for people.
  */
-function datasetCard(report: FeedbackExportReport): string {
-  const { format, rows } = report;
-  return [
-    ...["---", ...header(report), "---", ""],
-    ...["# Judged answers of a companion", "", formats[format].says, ""],
-    `- Format: \`${format}\``,
-    `- Rows: ${rows.total}, of which ${rows.positive} positive and ${rows.negative} negative: the`,
-    "  weights for an uneven split follow from these counts",
-    `- Judged from ${report.first_at ?? "never"} to ${report.last_at ?? "never"} (UTC)`,
-    `- What was asked for, left out and cut is in \`${reportFile}\``,
-    "",
-    ...consent(report),
-    ...["## Retraction", ""],
-    "Who is in these rows may take a judgement back at any time. A retracted or superseded package is",
-    "in no later export: export again before training, and delete what this export replaces.",
-    "",
-  ].join("\n");
-}
-
-function header({ format, rows }: FeedbackExportReport): string[] {
-  const lines = ["pretty_name: Judged answers of a companion"];
-  // Without rows there is no data file, and a configuration that names none fails.
-  if (rows.total === 0) return lines;
+function datasetCard({ format, rows, ...report }: FeedbackExportReport): string {
+  const { file, says } = formats[format];
   // A pattern that matches nothing is an error to its reader.
   const hasPictures = format === "imagefolder" && rows.frames > 0;
-  return [
-    ...lines,
+  const wordings = report.consent_wordings.map((wording) => JSON.stringify(wording));
+  const configuration = [
     "configs:",
     "- config_name: default",
     // Or `datasets` guesses labels from the names of folders.
     ...(hasPictures ? ["  drop_labels: true"] : []),
     "  data_files:",
     "  - split: train",
-    `    path: ${JSON.stringify([formats[format].file, ...(hasPictures ? ["*/frames/*"] : [])])}`,
+    `    path: ${JSON.stringify([file, ...(hasPictures ? ["*/frames/*"] : [])])}`,
   ];
-}
-
-function consent({ consent_wordings }: FeedbackExportReport): readonly string[] {
-  const head = ["## Consent", ""];
-  if (consent_wordings.length === 0) return [...head, "No wording was recorded.", ""];
   // As JSON, each on a line: what it says cannot become part of this page.
-  const lines = consent_wordings.map((wording) => JSON.stringify(wording));
-  return [
-    ...head,
+  const words = [
     "The people agreed to the export in these words:",
     "",
-    ...["```json", ...lines, "```", ""],
+    "```json",
+    ...wordings,
+    "```",
   ];
+  return [
+    "---",
+    "pretty_name: Judged answers of a companion",
+    // Without rows there is no data file, and a configuration that names none fails.
+    ...(rows.total === 0 ? [] : configuration),
+    "---",
+    "",
+    "# Judged answers of a companion",
+    "",
+    says,
+    "",
+    `- Format: \`${format}\``,
+    `- Rows: ${rows.total}, of which ${rows.positive} positive and ${rows.negative} negative: the`,
+    "  weights for an uneven split follow from these counts",
+    `- Judged from ${report.first_at ?? "never"} to ${report.last_at ?? "never"} (UTC)`,
+    `- What was asked for, left out and cut is in \`${reportFile}\``,
+    "",
+    "## Consent",
+    "",
+    ...(wordings.length === 0 ? ["No wording was recorded."] : words),
+    "",
+    "## Retraction",
+    "",
+    "Who is in these rows may take a judgement back at any time. A retracted or superseded package is",
+    "in no later export: export again before training, and delete what this export replaces.",
+    "",
+  ].join("\n");
 }

@@ -28,7 +28,7 @@ export type FeedbackExportReport = ReturnType<typeof exportReport>;
 const maxWordings = 20;
 
 export function exportReport(
-  { format, style, maxFrames, maxPromptChars, filters }: ExportSettings,
+  { format, maxFrames, maxPromptChars, filters }: ExportSettings,
   { listed, notSelected, rows, ...tally }: ExportTally,
   files: readonly WrittenFile[],
 ) {
@@ -46,7 +46,7 @@ export function exportReport(
     format,
     /** Only those that the format looks at. */
     options: {
-      style: format === "dpo" ? style : null,
+      style: format === "dpo" ? "trl" : null,
       max_frames: format === "imagefolder" ? maxFrames : null,
       max_prompt_chars: format === "jsonl" ? null : maxPromptChars,
     },

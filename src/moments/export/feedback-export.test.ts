@@ -47,7 +47,6 @@ const three = [
 const golden: readonly (readonly [folder: string, options: FeedbackExportOptions])[] = [
   ["kto", { format: "kto" }],
   ["dpo", { format: "dpo" }],
-  ["dpo-openai", { format: "dpo", style: "openai" }],
   ["imagefolder", { format: "imagefolder" }],
   ["jsonl", { format: "jsonl" }],
 ];

@@ -25,7 +25,7 @@ const rows: readonly (readonly [
   ["pictures without a time", [frame(null)], -1_000, 8, []],
   ["pictures of long before the turn", every(500, -60_000, -20_000), -5_000, 8, []],
   ["one shortly before the turn", [frame(-9_000)], -5_000, 8, [-9_000]],
-  ["fewer than the maximum", every(1_000, -3_000, 2_000), -2_100, 8, [-2_000, -1_000, 0]],
+  ["fewer than the maximum", every(1_000, -3_000, 2_000), -2_100, 8, [-3_000, -2_000, -1_000, 0]],
   ["many", every(500, -120_000, 10_000), -10_000, 3, [-10_000, -5_000, 0]],
   ["many, and room for one", every(500, -120_000, 10_000), -10_000, 1, [0]],
   ["many, in no order", every(500, -9_000, 0).reverse(), -9_000, 3, [-9_000, -4_500, 0]],

@@ -4,8 +4,8 @@ import type { FrameEntry } from "../package/record.ts";
 const leadMs = 5_000;
 
 /**
- * The pictures for a row: at most `max`, spread evenly over the judged turn in time, the ones nearest
- * its start and the trigger among them, in the order of time. Pictures after the trigger, which may
+ * The pictures for a row: at most `max`, spread evenly over those of the judged turn and the last one before it, the
+ * first and the last of these among them, in the order of time. Pictures after the trigger, which may
  * show the reaction, and pictures without a time stay out.
  *
  * @param startMs when the turn began, relative to the trigger; null: with the first picture.
@@ -15,33 +15,13 @@ export function chooseFrames(
   startMs: number | null,
   max: number,
 ): readonly FrameEntry[] {
-  const from = startMs === null ? Number.NEGATIVE_INFINITY : Math.min(startMs, 0) - leadMs;
-  const timed = frames
-    .flatMap((frame) => (frame.t_ms === null ? [] : [{ frame, t: frame.t_ms }]))
-    .filter(({ t }) => t >= from && t <= 0)
-    .sort((a, b) => a.t - b.t);
-  const first = timed[0];
-  if (first === undefined || max < 1) return [];
-  const start = Math.min(startMs ?? first.t, 0);
-  const inTurn = timed.filter(({ t }) => t >= start);
-  const opening = nearest(timed, start);
-  if (inTurn.length + (inTurn[0] === opening ? 0 : 1) <= max && opening !== undefined) {
-    return [...new Set([opening, ...inTurn])].map(({ frame }) => frame);
-  }
-  const chosen = new Set<(typeof timed)[number]>();
-  for (let n = 0; n < max; n++) {
-    const at = max === 1 ? 0 : start - (start * n) / (max - 1);
-    const frame = nearest(timed, at);
-    if (frame !== undefined) chosen.add(frame);
-  }
-  return [...chosen].sort((a, b) => a.t - b.t).map(({ frame }) => frame);
-}
-
-/** Of two that are equally near, the earlier. */
-function nearest<T extends { readonly t: number }>(items: readonly T[], at: number): T | undefined {
-  let best: T | undefined;
-  for (const item of items) {
-    if (best === undefined || Math.abs(item.t - at) < Math.abs(best.t - at)) best = item;
-  }
-  return best;
+  const start = startMs === null ? Number.NEGATIVE_INFINITY : Math.min(startMs, 0);
+  const isNear = ({ t_ms: t }: FrameEntry) => t !== null && t >= start - leadMs && t <= 0;
+  const near = frames.filter(isNear).sort((a, b) => Number(a.t_ms) - Number(b.t_ms));
+  const opening = near.findLastIndex(({ t_ms: t }) => Number(t) <= start);
+  const shown = near.slice(Math.max(opening, 0)).reverse();
+  const count = Math.min(max, shown.length);
+  const step = count > 1 ? (shown.length - 1) / (count - 1) : 0;
+  const chosen = Array.from({ length: count }, (_, n) => shown[Math.round(n * step)]);
+  return chosen.filter((frame) => frame !== undefined).reverse();
 }

@@ -15,8 +15,6 @@ export interface ExportProgress {
 export interface FeedbackExportOptions {
   readonly format: FeedbackExportFormat;
   readonly filters?: ExportFilters;
-  /** For `dpo`: `"openai"` writes what OpenAI's preference tuning reads. @default "trl" */
-  readonly style?: "trl" | "openai";
   /** Pictures a row at most, for `imagefolder`. @default 8 */
   readonly maxFrames?: number;
   /**
@@ -34,7 +32,6 @@ export interface FeedbackExportOptions {
 
 export const exportDefaults = {
   filters: {},
-  style: "trl",
   maxFrames: 8,
   maxPromptChars: 16_000,
   replace: false,

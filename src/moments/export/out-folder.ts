@@ -1,8 +1,8 @@
-import { createHash, type Hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
-import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
+import type { Disk } from "../../core/storage/disk/disk.ts";
 import { isCode, unlessAbsent, writeAll } from "../../core/storage/files/file-ports.ts";
 import { entriesOf } from "../directory/names.ts";
 import { removeTree } from "../directory/remove.ts";
@@ -16,12 +16,7 @@ export interface WrittenFile {
   readonly sha256: string;
 }
 
-interface OpenFile {
-  readonly path: string;
-  readonly file: DiskFile;
-  readonly hash: Hash;
-  bytes: number;
-}
+type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /** Written last: a folder that has it is an export, and whole. */
 export const reportFile = "export-report.json";
@@ -44,8 +39,6 @@ export class OutFolder {
   readonly #out: string;
   readonly #replace: boolean;
   readonly #partial: string;
-  /** The file that `append` writes to. */
-  #rows: OpenFile | undefined;
   readonly #files: WrittenFile[] = [];
   readonly #folders = new Set<string>();
 
@@ -62,7 +55,7 @@ export class OutFolder {
    */
   static async begin(disk: Disk, out: string, replace: boolean): Promise<OutFolder> {
     const folder = new OutFolder(disk, out, replace);
-    await folder.#settle();
+    await folder.settle();
     await folder.#stands();
     await disk.mkdir(folder.#partial);
     return folder;
@@ -73,47 +66,40 @@ export class OutFolder {
     return this.#files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
   }
 
-  /** Writes a whole file; folders on its path are made. Wait for one call before the next. */
-  async write(path: string, bytes: Uint8Array): Promise<void> {
-    const open = await this.#create(path);
-    await this.#add(open, bytes).catch((error) => {
-      open.file.close().catch(() => undefined); // the first error is the news
-      throw error;
-    });
-    await this.#close(open);
-  }
-
-  /** Adds to the one file that grows, until `finish`. It begins with its first bytes: an empty one fails its readers. */
-  async append(path: string, bytes: Uint8Array): Promise<void> {
-    this.#rows ??= await this.#create(path);
-    await this.#add(this.#rows, bytes);
-  }
-
-  async finish(): Promise<void> {
-    const rows = this.#rows;
-    this.#rows = undefined;
-    if (rows !== undefined) await this.#close(rows);
-  }
-
-  async #create(path: string): Promise<OpenFile> {
-    await this.#makeFolder(dirname(path));
-    const file = await this.#disk.open(join(this.#partial, path), "create");
-    return { path, file, hash: createHash("sha256"), bytes: 0 };
-  }
-
-  async #add(open: OpenFile, bytes: Uint8Array): Promise<void> {
-    open.hash.update(bytes);
-    await writeAll(open.file, bytes, open.bytes);
-    open.bytes += bytes.length;
-  }
-
-  async #close({ path, file, hash, bytes }: OpenFile): Promise<void> {
+  /**
+   * Writes a file; folders on its path are made. What yields the pieces may write other files in between. Without
+   * a piece there is no file: an empty one fails its readers.
+   */
+  async write(path: string, pieces: Pieces): Promise<void> {
+    const hash = createHash("sha256");
+    let file: Awaited<ReturnType<Disk["open"]>> | undefined;
+    let bytes = 0;
     try {
-      await file.sync();
-    } finally {
-      await file.close();
+      for await (const piece of pieces) {
+        file ??= await this.#create(path);
+        hash.update(piece);
+        await writeAll(file, piece, bytes);
+        bytes += piece.length;
+      }
+      await file?.sync();
+    } catch (error) {
+      await file?.close().catch(() => undefined); // the first error is the news
+      throw error;
     }
-    this.#files.push({ path, bytes, sha256: hash.digest("hex") });
+    await file?.close();
+    if (file !== undefined) this.#files.push({ path, bytes, sha256: hash.digest("hex") });
+  }
+
+  async #create(path: string) {
+    await this.#makeFolder(dirname(path));
+    return this.#disk.open(join(this.#partial, path), "create");
+  }
+
+  async #makeFolder(path: string): Promise<void> {
+    if (path === "." || this.#folders.has(path)) return;
+    await this.#makeFolder(dirname(path));
+    await this.#disk.mkdir(join(this.#partial, path));
+    this.#folders.add(path);
   }
 
   /** Resolves once the folder stands under its name, durable. */
@@ -127,13 +113,7 @@ export class OutFolder {
     if (await this.#stands()) await disk.rename(this.#out, `${this.#out}.replaced-${randomId()}`);
     await disk.rename(this.#partial, this.#out);
     await disk.syncDirectory(dirname(this.#out));
-    await this.#settle();
-  }
-
-  /** After an error: removes what was written. What stood before still stands. */
-  async discard(): Promise<void> {
-    await this.#rows?.file.close();
-    await this.#settle();
+    await this.settle();
   }
 
   /** Whether an earlier export stands there, to be replaced. @throws as `begin` */
@@ -154,8 +134,11 @@ export class OutFolder {
     return true;
   }
 
-  /** Puts back what was set aside and not replaced, or else ends its removal. Removes what is not whole. */
-  async #settle(): Promise<void> {
+  /**
+   * Puts back what was set aside and not replaced, or else ends its removal. Removes what is not whole: after an error
+   * that is this export, and what stood before still stands.
+   */
+  async settle(): Promise<void> {
     const beside = await this.#beside();
     const parent = dirname(this.#out);
     let isThere = beside.some(({ name }) => name === basename(this.#out));
@@ -168,13 +151,6 @@ export class OutFolder {
       } else await removeTree(this.#disk, join(parent, name));
       await this.#disk.syncDirectory(parent);
     }
-  }
-
-  async #makeFolder(path: string): Promise<void> {
-    if (path === "." || this.#folders.has(path)) return;
-    await this.#makeFolder(dirname(path));
-    await this.#disk.mkdir(join(this.#partial, path));
-    this.#folders.add(path);
   }
 
   /** What lies in the folder above. Here a link is a link. */

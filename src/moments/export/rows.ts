@@ -1,17 +1,92 @@
+// What a package gives in each format: one line of its file, and the pictures beside it.
 import type { Attachment } from "../../core/chat/message.ts";
 import { printableJson } from "../../core/chat/printable.ts";
 import { isoTime } from "../../core/clock.ts";
-import type { FileEntry, Manifest, PackageMessage } from "../package/record.ts";
-import { delivered, type JudgedTurn } from "./judged-turn.ts";
-import { openaiMessages, openaiTools } from "./openai-messages.ts";
+import { attachmentFile, messagesFile } from "../package/content.ts";
+import type { Manifest, PackageMessage } from "../package/record.ts";
+import { chooseFrames } from "./frame-choice.ts";
+import {
+  delivered,
+  type JudgedTurn,
+  judgedTurn,
+  type OpenPackage,
+  sentMessages,
+} from "./judged-turn.ts";
+import type { ExportSettings, FeedbackExportFormat } from "./options.ts";
+import type { SkipReason } from "./selection.ts";
 
-/** Gives messages structured content, with a place for each picture, which the row's pictures fill in order. */
-function withImages(messages: readonly PlainMessage[], images: readonly number[]) {
-  const place = { type: "image", text: null } as const;
-  return messages.map(({ role, content }, index) => ({
-    role,
-    content: [...Array(images[index] ?? 0).fill(place), { type: "text", text: content } as const],
-  }));
+/** What a package gives. */
+export interface Row {
+  /** One line of the format's file. */
+  readonly row: object;
+  /** Files beside the rows. */
+  readonly pictures: readonly { readonly path: string; readonly bytes: Uint8Array }[];
+  /** How many pictures the package has, for a format that has none of its own. */
+  readonly frames: number;
+  /** Whole turns that its prompt lost. */
+  readonly cutTurns: number;
+}
+
+interface Format {
+  /** The file with the rows. */
+  readonly file: string;
+  /** What a row is, for the dataset card. */
+  readonly says: string;
+  /** A reason: the package gives no row. */
+  row(from: OpenPackage, options: ExportSettings): Promise<Row | SkipReason>;
+}
+
+export const formats: Readonly<Record<FeedbackExportFormat, Format>> = {
+  kto: {
+    file: "train.jsonl",
+    says: "Each row is an answer, what it was given to, and whether a person liked it: for KTO (TRL).",
+    row: (from, options) => textRow(from, options, ktoRow),
+  },
+  dpo: {
+    file: "train.jsonl",
+    says: "Each row is an answer, what it was given to, and what a person would have said instead: for preference tuning.",
+    row: (from, options) => textRow(from, options, dpoRow),
+  },
+  imagefolder: {
+    file: "metadata.jsonl",
+    says: "Each row is an answer, what it was given to, the pictures that were sent and that the camera saw, and whether a person liked it. The pictures are files beside `metadata.jsonl`.",
+    async row(from, options) {
+      const turn = await judged(from, options);
+      if (typeof turn === "string") return turn;
+      const { pictures, counts } = await picturesOf(from, turn, options);
+      const row = {
+        ...visionRow(from.manifest, turn, counts),
+        // From the export's folder; the name makes the column `images` for its reader.
+        images_file_names: pictures.map(({ path }) => path),
+      };
+      return { row, pictures, frames: pictures.length, cutTurns: turn.cutTurns };
+    },
+  },
+  jsonl: {
+    file: "packages.jsonl",
+    says: "Each row is a package as it was recorded. Paths in `media` begin in the folder that the packages are kept in; the media are not in this export.",
+    async row({ manifest, messages }) {
+      const { consent, num_frames: frames } = manifest;
+      const row = packageRow(manifest, consent.messages ? messages : []);
+      return { row, pictures: [], frames, cutTurns: 0 };
+    },
+  },
+};
+
+async function judged(from: OpenPackage, options: ExportSettings) {
+  if (!from.manifest.consent.messages) return "no_consent";
+  return judgedTurn(from.manifest, await sentMessages(from), options.maxPromptChars);
+}
+
+async function textRow(
+  from: OpenPackage,
+  options: ExportSettings,
+  toRow: (manifest: Manifest, turn: JudgedTurn) => object | SkipReason,
+): Promise<Row | SkipReason> {
+  const turn = await judged(from, options);
+  if (typeof turn === "string") return turn;
+  const row = toRow(from.manifest, turn);
+  return typeof row === "string" ? row : { row, pictures: [], frames: 0, cutTurns: turn.cutTurns };
 }
 
 /** Makes a row for KTO. The members of each row are in the order that the documents name; each has one type in all rows. */
@@ -35,6 +110,19 @@ export function createdAt({ timestamp }: Manifest): string {
   return isoTime(Math.round(timestamp * 1_000));
 }
 
+/** Makes a pair with the answer that a person would have wanted; a note on how to behave is none. */
+export function dpoRow({ id, correction }: Manifest, turn: JudgedTurn) {
+  const { text, kind } = correction ?? {};
+  const isUsable = kind === "replacement" && text?.trim() !== "" && text !== turn.answer;
+  if (text === undefined || !isUsable) return "no_correction" as const;
+  return {
+    id,
+    prompt: plainPrompt(turn),
+    chosen: assistantSays(text),
+    rejected: assistantSays(turn.answer),
+  };
+}
+
 /** @param images how many pictures stand in each message of the prompt. */
 export function visionRow(manifest: Manifest, turn: JudgedTurn, images: readonly number[]) {
   return {
@@ -45,46 +133,83 @@ export function visionRow(manifest: Manifest, turn: JudgedTurn, images: readonly
   };
 }
 
-/** The answer that a person would have wanted; a note on how to behave is none. */
-function replacementOf({ correction }: Manifest, { answer }: JudgedTurn): string | undefined {
-  if (correction === null || correction.kind !== "replacement") return undefined;
-  const isUsable = correction.text.trim() !== "" && correction.text !== answer;
-  return isUsable ? correction.text : undefined;
-}
-
-export function dpoRow(manifest: Manifest, turn: JudgedTurn) {
-  const replacement = replacementOf(manifest, turn);
-  if (replacement === undefined) return "no_correction" as const;
-  return {
-    id: manifest.id,
-    prompt: plainPrompt(turn),
-    chosen: assistantSays(replacement),
-    rejected: assistantSays(turn.answer),
-  };
-}
-
-/** Makes a pair in the form of OpenAI's preference tuning. Source: its guide to direct preference. */
-export function openaiDpoRow(manifest: Manifest, turn: JudgedTurn) {
-  const replacement = replacementOf(manifest, turn);
-  if (replacement === undefined) return "no_correction" as const;
-  const tools = openaiTools(manifest.latched["tools"]);
-  const messages = openaiMessages(turn);
-  return {
-    input: tools.length === 0 ? { messages } : { messages, tools, parallel_tool_calls: true },
-    preferred_output: assistantSays(replacement),
-    non_preferred_output: assistantSays(turn.answer),
-  };
+/** Gives messages structured content, with a place for each picture, which the row's pictures fill in order. */
+function withImages(messages: readonly PlainMessage[], images: readonly number[]) {
+  const place = { type: "image", text: null } as const;
+  return messages.map(({ role, content }, index) => ({
+    role,
+    content: [...Array(images[index] ?? 0).fill(place), { type: "text", text: content } as const],
+  }));
 }
 
 /** Makes a row of a whole package. Paths in `media` begin in the folder that the packages are in. */
 export function packageRow(manifest: Manifest, messages: readonly PackageMessage[]) {
   const { name, files } = manifest;
-  const media = files.filter(isMedia).map(({ path }) => `${name}/${path}`);
-  return { name, record: manifest, messages, media };
+  const paths = files.map(({ path }) => path).filter((path) => path !== messagesFile);
+  return { name, record: manifest, messages, media: paths.map((path) => `${name}/${path}`) };
 }
 
-function isMedia({ path }: FileEntry): boolean {
-  return path !== "messages.json";
+/** Reads the pictures of the judged turn: those of each message, and in the last one what the camera saw. */
+async function picturesOf(from: OpenPackage, turn: JudgedTurn, { maxFrames }: ExportSettings) {
+  const { consent, frames, name } = from.manifest;
+  const prompt = promptOf(turn);
+  const sent = prompt.flatMap(({ pictures }) => pictures);
+  const kept = sent.slice(Math.max(0, sent.length - maxFrames));
+  const room = maxFrames - kept.length;
+  const chosen = consent.frames ? chooseFrames(frames, turn.startMs, room) : [];
+  const last = prompt.findLastIndex(({ role }) => role === "user");
+  const byMessage = prompt.map(({ pictures }, index) => [
+    ...(index === last ? chosen.map(({ file }) => ({ file, as: file })) : []),
+    ...pictures.filter((file) => kept.includes(file)).map(sentPicture),
+  ]);
+  const read = byMessage.flat().map(async ({ file, as }) => {
+    return { path: `${name}/${as}`, bytes: await from.part(file) };
+  });
+  return { pictures: await Promise.all(read), counts: byMessage.map(({ length }) => length) };
+}
+
+/** Readers of folders of images go by the ending of a name. */
+function sentPicture({ sha256, type }: Attachment) {
+  return { file: attachmentFile(sha256), as: `frames/${sha256}.${type.replace("image/", "")}` };
+}
+
+/** A message as trainers' chat templates know it. */
+interface PlainMessage {
+  readonly role: "system" | "user" | "assistant" | "tool";
+  readonly content: string;
+}
+
+const roles = { SYSTEM: "system", USER: "user", ASSISTANT: "assistant", TOOL: "tool" } as const;
+
+/**
+ * The prompt with the pictures that were sent in each message. Neighbours of one role are one message, because
+ * templates demand that roles take turns and voice models send many pieces. The last role is user or tool.
+ */
+function promptOf({ system = "", before }: JudgedTurn) {
+  const out: (PlainMessage & { readonly pictures: readonly Attachment[] })[] =
+    system.trim() === "" ? [] : [{ role: "system", content: system, pictures: [] }];
+  for (const message of before) {
+    const role = roles[message.role];
+    const content = delivered(message);
+    if (role === "assistant" && content.trim() === "") continue; // only called a tool
+    const last = out.at(-1);
+    const { attachments: pictures = [] } = message;
+    if (last?.role !== role) out.push({ role, content, pictures });
+    else {
+      const all = [...last.pictures, ...pictures];
+      out[out.length - 1] = { role, content: `${last.content}\n\n${content}`, pictures: all };
+    }
+  }
+  return out;
+}
+
+/** The prompt with plain text as content. */
+export function plainPrompt(turn: JudgedTurn): readonly PlainMessage[] {
+  return promptOf(turn).map(({ role, content }) => ({ role, content }));
+}
+
+function assistantSays(content: string): readonly PlainMessage[] {
+  return [{ role: "assistant", content }];
 }
 
 /**
@@ -107,47 +232,4 @@ function wellFormed(value: unknown): unknown {
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]),
   );
-}
-
-/** A message as trainers' chat templates know it. */
-interface PlainMessage {
-  readonly role: "system" | "user" | "assistant" | "tool";
-  readonly content: string;
-}
-
-/** The same with the pictures that were sent in it. */
-interface PicturedMessage extends PlainMessage {
-  readonly pictures: readonly Attachment[];
-}
-
-const roles = { SYSTEM: "system", USER: "user", ASSISTANT: "assistant", TOOL: "tool" } as const;
-
-/**
- * The prompt with plain text as content. Neighbours of one role are one message, because templates
- * demand that roles take turns and voice models send many pieces. The last role is user or tool.
- */
-export function plainPrompt(turn: JudgedTurn): readonly PlainMessage[] {
-  return picturedPrompt(turn).map(({ role, content }) => ({ role, content }));
-}
-
-export function picturedPrompt({ system = "", before }: JudgedTurn): readonly PicturedMessage[] {
-  const out: PicturedMessage[] =
-    system.trim() === "" ? [] : [{ role: "system", content: system, pictures: [] }];
-  for (const message of before) {
-    const role = roles[message.role];
-    const content = delivered(message);
-    if (role === "assistant" && content.trim() === "") continue; // only called a tool
-    const last = out.at(-1);
-    const { attachments: pictures = [] } = message;
-    if (last?.role !== role) out.push({ role, content, pictures });
-    else {
-      const all = [...last.pictures, ...pictures];
-      out[out.length - 1] = { role, content: `${last.content}\n\n${content}`, pictures: all };
-    }
-  }
-  return out;
-}
-
-function assistantSays(content: string): readonly PlainMessage[] {
-  return [{ role: "assistant", content }];
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { firstTrigger, samplePackage } from "../../../test/support/feedback-packages.ts";
 import type { Manifest } from "../package/record.ts";
-import { type ExportFilters, Judgements, matches } from "./selection.ts";
+import { type ExportFilters, isLatestOf, matches } from "./selection.ts";
 
 describe("a filter", () => {
   const atMs = firstTrigger * 1_000;
@@ -39,11 +39,8 @@ describe("of several judgements", () => {
     assert.ok(target !== null);
     return { name, timestamp, chat_id, target: { ...target, turn_id: turn } };
   };
-  const latest = (all: readonly ReturnType<typeof judgement>[]) => {
-    const judgements = new Judgements();
-    for (const one of all) judgements.add(one);
-    return all.filter((one) => judgements.isLatest(one)).map(({ name }) => name);
-  };
+  const latest = (all: readonly ReturnType<typeof judgement>[]) =>
+    all.filter(isLatestOf(all)).map(({ name }) => name);
 
   test("of one turn the latest counts, in whatever order they come", () => {
     const all = [judgement("b", 2, "t"), judgement("c", 3, "t"), judgement("a", 1, "t")];
@@ -64,9 +61,7 @@ describe("of several judgements", () => {
   });
   test("those without a target all count", () => {
     const none = { timestamp: 1, chat_id: "c", target: null };
-    const judgements = new Judgements();
-    judgements.add({ name: "a", ...none });
-    judgements.add({ name: "b", ...none });
-    assert.ok(judgements.isLatest({ name: "a", ...none }));
+    const all = ["a", "b"].map((name) => ({ name, ...none }));
+    assert.ok(all.every(isLatestOf(all)));
   });
 });

@@ -20,16 +20,6 @@ export const skipReasons = [
 ] as const;
 export type SkipReason = (typeof skipReasons)[number];
 
-/** Thrown where a package gives no row; it is skipped. */
-export class SkippedPackage extends Error {
-  override readonly name = "SkippedPackage";
-  readonly reason: SkipReason;
-  constructor(reason: SkipReason) {
-    super(`the package is skipped: ${reason}`);
-    this.reason = reason;
-  }
-}
-
 /** What is asked for. Each that is given must hold. */
 export interface ExportFilters {
   readonly sentiment?: Sentiment;
@@ -67,34 +57,22 @@ function sameName(a: string, b: string): boolean {
 export type Judgement = Pick<Manifest, "name" | "timestamp" | "chat_id" | "target">;
 
 /**
- * Which of several judgements of one answer counts: the latest, and of two at one instant the one whose
- * name sorts last. A later judgement counts against an earlier one even where a filter, missing
+ * Tells of each of several judgements whether it counts: it is the latest of its answer, and of two at one instant the
+ * one whose name sorts last. A later judgement counts against an earlier one even where a filter, missing
  * consent or a damaged file keeps it out itself: what a person took back is not to be trained on.
  */
-export class Judgements {
-  readonly #latest = new Map<string, { readonly name: string; readonly timestamp: number }>();
-
-  add({ name, timestamp, chat_id, target }: Judgement): void {
-    for (const key of judgedKeys(chat_id, target)) {
-      const known = this.#latest.get(key);
-      const isLater =
-        known === undefined ||
-        timestamp > known.timestamp ||
-        (timestamp === known.timestamp && name > known.name);
-      if (isLater) this.#latest.set(key, { name, timestamp });
-    }
-  }
-
-  isLatest({ name, chat_id, target }: Judgement): boolean {
-    return judgedKeys(chat_id, target).every((key) => this.#latest.get(key)?.name === name);
-  }
+export function isLatestOf(all: readonly Judgement[]): (one: Judgement) => boolean {
+  const latest = new Map<string, string>();
+  const inOrder = all.toSorted((a, b) => a.timestamp - b.timestamp || (a.name < b.name ? -1 : 1));
+  for (const one of inOrder) for (const key of judgedKeys(one)) latest.set(key, one.name);
+  return (one) => judgedKeys(one).every((key) => latest.get(key) === one.name);
 }
 
 /**
  * Of each message that was judged: an answer that was still coming out shares some with the whole one,
  * and a regenerated one shares none with the one before it.
  */
-function judgedKeys(chatId: string | null, target: Manifest["target"]): readonly string[] {
+function judgedKeys({ chat_id: chatId, target }: Judgement): readonly string[] {
   if (target === null) return [];
   const { message_ids: ids, turn_id: turn } = target;
   const judged = ids.length > 0 ? ids : turn === null ? [] : [turn];

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { dirname } from "node:path/posix";
 import { type AudioRef, audioRateHz, type SealedMoment } from "./package-sink.ts";
-import type { PackageMessage } from "./record.ts";
+import type { FileEntry, PackageMessage } from "./record.ts";
 
 export const messagesFile = "messages.json";
 export const audioFile = "audio.wav";
@@ -27,19 +27,14 @@ export function mediaTypeOf(path: string): string {
 }
 
 /** A file of a package on its way to the disk or the bucket. Its pieces never change. */
-export interface PackagePart {
-  readonly path: string;
-  readonly bytes: number;
-  /** Where it is known before the bytes are read. */
-  readonly sha256: string | undefined;
+export interface PackagePart extends FileEntry {
   readonly pieces: readonly Uint8Array[];
 }
 
 function partOf(path: string, pieces: readonly Uint8Array[]): PackagePart {
   const bytes = bytesIn(pieces.map(({ length }) => ({ bytes: length })));
-  const [only] = pieces;
-  const sha256 = pieces.length === 1 && only !== undefined ? digestOf(only) : undefined;
-  return { path, bytes, sha256, pieces };
+  const sha256 = (pieces[0] && known.get(pieces[0])) ?? hashOf("sha256", pieces);
+  return { path, bytes, sha256, media_type: mediaTypeOf(path), pieces };
 }
 
 /** Every file of a moment but the manifest, in upload order. No picture and no sound is copied. */
@@ -77,11 +72,6 @@ const known = new WeakMap<Uint8Array, string>();
 /** Takes the SHA-256 of bytes that no longer change: some 50 us for 50 KB. */
 export function rememberDigest(bytes: Uint8Array): void {
   known.set(bytes, hashOf("sha256", [bytes]));
-}
-
-/** 64 hex digits. Absent for bytes that did not come that way: a redaction made them. */
-function digestOf(bytes: Uint8Array): string | undefined {
-  return known.get(bytes);
 }
 
 /** The hash of bytes that come in pieces, in hex. */

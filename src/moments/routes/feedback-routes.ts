@@ -5,8 +5,7 @@ import { until } from "../../core/timers.ts";
 import { foreignFile } from "../../server/guard.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
 import { isHead, json, type Router } from "../../server/router.ts";
-import type { PackageEntry } from "../directory/list-packages.ts";
-import type { ReadPackage } from "../directory/read-sealed.ts";
+import type { PackageEntry, ReadPackage } from "../directory/read-package.ts";
 import type { Moments } from "../moments.ts";
 import type { MomentInput } from "../record/label.ts";
 import type { Receipt } from "../record/receipt.ts";
@@ -228,20 +227,20 @@ function addPackages(router: Router, moments: Moments): void {
     // A picture holds no words, and a player asks for hundreds of them.
     if (!path.startsWith("frames/")) await readShown(router, moments, packageName);
     const wanted = rangeOf(range);
-    const part = await packages.openPart(packageName, path);
-    if (wanted !== undefined && wanted.start >= part.bytes) return noSuchRange(part.bytes);
+    const { bytes, mediaType } = await packages.file(packageName, path);
+    if (wanted !== undefined && wanted.start >= bytes.length) return noSuchRange(bytes.length);
     const { start = 0 } = wanted ?? {};
-    const end = Math.min(wanted?.end ?? part.bytes, part.bytes);
+    const end = Math.min(wanted?.end ?? bytes.length, bytes.length);
     const headers = new Headers({
-      ...foreignFile(path.replace("frames/", ""), part.mediaType),
+      ...foreignFile(path.replace("frames/", ""), mediaType),
       "content-length": String(end - start),
       "accept-ranges": "bytes",
     });
     if (wanted !== undefined) {
-      headers.set("content-range", `bytes ${start}-${end - 1}/${part.bytes}`);
+      headers.set("content-range", `bytes ${start}-${end - 1}/${bytes.length}`);
     }
-    const body = head ? null : ReadableStream.from(part.pieces(start, end));
-    return new Response(body as ReadableStream<Uint8Array> | null, {
+    const body = head ? null : new Uint8Array(bytes.subarray(start, end));
+    return new Response(body, {
       status: wanted === undefined ? 200 : 206,
       headers,
     });

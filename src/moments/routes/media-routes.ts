@@ -140,8 +140,8 @@ function addArchive(router: Router, moments: Moments): void {
     async ({ params }, context) => {
       const { manifest } = await readShown(router, moments, params.name);
       const paths = [...manifest.files.map(({ path }) => path), "feedback.json"];
-      const parts = paths.map((path) => () => packages.openPart(params.name, path));
-      const sealed = (await packages.openPart(params.name, "feedback.json")).bytes;
+      const parts = paths.map((path) => () => packages.file(params.name, path));
+      const sealed = (await packages.file(params.name, "feedback.json")).bytes.length;
       const sizes = [...manifest.files.map(({ bytes }) => bytes), sealed];
       const failed = (error: unknown) => {
         reportError(router.ports, error, { route: context.get("route") });

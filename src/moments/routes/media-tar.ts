@@ -4,8 +4,7 @@ const blockBytes = 512;
 
 interface TarPart {
   readonly path: string;
-  readonly bytes: number;
-  pieces(): AsyncIterable<Uint8Array>;
+  readonly bytes: Uint8Array;
 }
 
 /** How long the file becomes, from the lengths of what goes in. */
@@ -15,7 +14,7 @@ export function tarBytesOf(sizes: readonly number[]): number {
 }
 
 /**
- * The bytes, in one folder. Each part is opened when it is its turn.
+ * The bytes, in one folder. Each part is read when it is its turn.
  *
  * @param failed is called when reading breaks off. The bytes then end in an error, so that they cannot be taken
  *   for whole.
@@ -26,11 +25,11 @@ export async function* mediaTar(
   failed: (error: unknown) => void,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   try {
-    for (const open of parts) {
-      const part = await open();
-      yield header(`${folder}/${part.path}`, part.bytes);
-      yield* part.pieces();
-      yield new Uint8Array(paddingOf(part.bytes));
+    for (const read of parts) {
+      const { path, bytes } = await read();
+      yield header(`${folder}/${path}`, bytes.length);
+      yield bytes;
+      yield new Uint8Array(paddingOf(bytes.length));
     }
     yield new Uint8Array(2 * blockBytes);
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
+import type { S3Client } from "@aws-sdk/client-s3";
 import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";
 import type { S3Target } from "./options.ts";
@@ -85,27 +85,13 @@ export class S3Bucket {
     this.#ports = ports;
   }
 
-  /** Stores an object, over whatever is at its key. @returns its ETag, as the service said it. */
-  put(object: ObjectToPut, signal: AbortSignal): Promise<string> {
-    return this.#put(object, undefined, signal);
-  }
-
   /**
-   * Stores an object where nothing is. Swift knows no such condition and says so: there it is looked
-   * first. What is there stays.
+   * Stores an object, over whatever is at its key.
+   *
+   * @param condition `"*"`: only where nothing is.
+   * @returns its ETag, as the service said it.
    */
-  async putIfAbsent(object: ObjectToPut, signal: AbortSignal): Promise<void> {
-    try {
-      await this.#put(object, "*", signal);
-    } catch (error) {
-      if (!(error instanceof UploadFailure)) throw error;
-      if (error.status === 412) return;
-      if (error.status !== 501) throw error;
-      if ((await this.get(object.key, signal)) === undefined) await this.put(object, signal);
-    }
-  }
-
-  async #put(object: ObjectToPut, condition: "*" | undefined, signal: AbortSignal) {
+  async put(object: ObjectToPut, signal: AbortSignal, condition?: "*"): Promise<string> {
     const { body, contentType, sha256 } = object;
     const { encryption, checksums } = this.#target;
     const input = {
@@ -125,6 +111,21 @@ export class S3Bucket {
     );
     if (answer.ETag === undefined || answer.ETag === "") throw hollow("NoETag", answer);
     return answer.ETag;
+  }
+
+  /**
+   * Stores an object where nothing is. Swift knows no such condition and says so: there it is looked
+   * first. What is there stays.
+   */
+  async putIfAbsent(object: ObjectToPut, signal: AbortSignal): Promise<void> {
+    try {
+      await this.put(object, signal, "*");
+    } catch (error) {
+      if (!(error instanceof UploadFailure)) throw error;
+      if (error.status === 412) return;
+      if (error.status !== 501) throw error;
+      if ((await this.get(object.key, signal)) === undefined) await this.put(object, signal);
+    }
   }
 
   /** `undefined`: nothing is at the key. */
@@ -148,7 +149,10 @@ export class S3Bucket {
       const input = { ...this.#inBucket, Prefix: prefix, ContinuationToken: after };
       const answer = await this.#send(0, signal, ({ sdk, client }, abortSignal) =>
         client.send(new sdk.ListObjectsV2Command(input), { abortSignal }),
-      ).catch((error) => this.#makeMissing(error, signal));
+      ).catch(async (error: UploadFailure) => {
+        if (error.code !== "NoSuchBucket" || !this.#target.createBucket) throw error;
+        await this.#make(signal);
+      });
       if (answer === undefined) return; // it was made now
       if (answer.Name !== this.#target.bucket) throw hollow("NoName", answer);
       after = answer.IsTruncated === true ? answer.NextContinuationToken : undefined;
@@ -180,17 +184,13 @@ export class S3Bucket {
     this.#loaded = undefined;
   }
 
-  /** Makes the bucket if it is missing and that was asked for. @throws the error otherwise */
-  async #makeMissing(error: unknown, signal: AbortSignal): Promise<undefined> {
-    const isMissing = error instanceof UploadFailure && error.code === "NoSuchBucket";
-    if (!isMissing || !this.#target.createBucket) throw error;
-    await this.#make(signal);
-  }
-
   /** Makes the bucket, and closes it to the public as far as the service can. */
   async #make(signal: AbortSignal): Promise<void> {
-    const { bucket: Bucket, endpoint } = this.#target;
-    const location = this.#location();
+    const { bucket: Bucket, endpoint, region } = this.#target;
+    const LocationConstraint = region as "eu-west-1";
+    const isPlaced = endpoint === undefined && region !== "us-east-1";
+    const CreateBucketConfiguration = isPlaced ? { LocationConstraint } : undefined;
+    const location = { Bucket, CreateBucketConfiguration };
     try {
       await this.#send(0, signal, ({ sdk, client }, abortSignal) => {
         const command = new sdk.CreateBucketCommand({ Bucket });
@@ -222,13 +222,6 @@ export class S3Bucket {
     }
   }
 
-  #location() {
-    const { bucket: Bucket, region, endpoint } = this.#target;
-    if (endpoint !== undefined || region === "us-east-1") return { Bucket };
-    const LocationConstraint = region as "eu-west-1";
-    return { Bucket, CreateBucketConfiguration: { LocationConstraint } };
-  }
-
   get #inBucket() {
     const { bucket: Bucket, bucketOwner: ExpectedBucketOwner } = this.#target;
     return { Bucket, ExpectedBucketOwner };
@@ -253,35 +246,24 @@ export class S3Bucket {
     signal: AbortSignal,
     call: (loaded: Loaded, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
+    const { requestMs, msPerByte } = requestDeadlines;
     const tried = new Set<string>();
     for (;;) {
       try {
-        return await this.#sendOnce(bytes, signal, call);
+        this.#loaded ??= this.#load();
+        const loaded = await this.#loaded;
+        const ms = requestMs + bytes * msPerByte;
+        await this.#findCredentials(loaded.client, signal);
+        return await withDeadline(this.#ports.timers, ms, signal, (inner) => call(loaded, inner));
       } catch (error) {
-        const kind = error instanceof UploadFailure ? error.class : "retry";
-        if ((kind !== "clock" && kind !== "expired") || tried.has(kind)) throw error;
+        if (signal.aborted) throw signal.reason;
+        const failure = failureOfClient(error);
+        const { class: kind } = failure;
+        if ((kind !== "clock" && kind !== "expired") || tried.has(kind)) throw failure;
         tried.add(kind);
         // Others use the old client still: it ends its idle connections by itself.
         if (kind === "expired") this.#loaded = undefined;
       }
-    }
-  }
-
-  async #sendOnce<T>(
-    bytes: number,
-    signal: AbortSignal,
-    call: (loaded: Loaded, signal: AbortSignal) => Promise<T>,
-  ): Promise<T> {
-    const { requestMs, msPerByte } = requestDeadlines;
-    try {
-      this.#loaded ??= this.#load();
-      const loaded = await this.#loaded;
-      const ms = requestMs + bytes * msPerByte;
-      await this.#findCredentials(loaded.client, signal);
-      return await withDeadline(this.#ports.timers, ms, signal, (inner) => call(loaded, inner));
-    } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      throw failureOfClient(error);
     }
   }
 
@@ -305,14 +287,9 @@ export class S3Bucket {
       this.#loaded = undefined;
       throw new UploadFailure("no_client", { code: "NoClient", cause });
     }
-    const client = new sdk.S3Client(this.#configuration());
-    return { sdk, client };
-  }
-
-  #configuration(): S3ClientConfig {
     const { region, endpoint, credentials } = this.#target;
     const { connectMs, silenceMs } = requestDeadlines;
-    return {
+    const client = new sdk.S3Client({
       region,
       // Its retries cover 0.1 s, are not on our clock, and starve in a long outage.
       maxAttempts: 1,
@@ -323,7 +300,8 @@ export class S3Bucket {
       endpoint,
       forcePathStyle: endpoint !== undefined,
       credentials,
-    };
+    });
+    return { sdk, client };
   }
 }
 

@@ -1,34 +1,40 @@
 // Why something was not sent, and what that means for what comes next.
-import { codeOf } from "../directory/read-package.ts";
+import { codeOf } from "../directory/names.ts";
 import type { UploadError } from "../package/record.ts";
 
-export type FailureClass =
+/**
+ * What waits after a failure: `package`, this one alone; `target`, everything, because the service is unavailable or
+ * refuses us; `dead`: it is not tried again by itself.
+ */
+const classes = {
   /** It may pass by itself: try again, later each time. */
-  | "retry"
+  retry: "target",
   /** The clocks differ: the same client corrects itself, so try again at once. */
-  | "clock"
+  clock: "target",
   /** Look the credentials up again, and try once more. */
-  | "expired"
+  expired: "target",
   /** The service knows us and says no, or is not who it should be. */
-  | "refused"
+  refused: "target",
   /** No such bucket, or another region. */
-  | "bucket"
+  bucket: "target",
+  no_credentials: "target",
+  no_client: "target",
   /** Other bytes lie where ours belong. Nothing was overwritten. */
-  | "conflict"
+  conflict: "dead",
   /** Retrying will never succeed. */
-  | "rejected"
-  | "no_credentials"
-  | "no_client"
+  rejected: "dead",
   /** Bytes on this machine are not those that the manifest lists. Nothing was sent. */
-  | "local_damage"
+  local_damage: "dead",
   /** The package is not on this machine. */
-  | "local_missing"
-  /** The disk of this machine refused. */
-  | "local_io"
+  local_missing: "dead",
   /** The copy lies at another service than the one that is configured. */
-  | "other_target"
+  other_target: "dead",
+  /** The disk of this machine refused. */
+  local_io: "package",
   /** Something that was sent is not there: it is sent again. */
-  | "incomplete";
+  incomplete: "package",
+} as const satisfies Record<string, "package" | "target" | "dead">;
+export type FailureClass = keyof typeof classes;
 
 interface Details {
   /** The service's code, such as `NoSuchBucket`, or the system's, such as `ECONNREFUSED`. */
@@ -59,38 +65,17 @@ export class UploadFailure extends Error implements UploadError {
     this.region = region;
   }
 
-  /**
-   * What waits: `package`, this one alone; `target`, everything, because the service is unavailable or
-   * refuses us; `dead`: it is not tried again by itself.
-   */
-  get waits(): "package" | "target" | "dead" {
-    switch (this.class) {
-      case "incomplete":
-      case "local_io":
-        return "package";
-      case "local_damage":
-      case "local_missing":
-      case "other_target":
-      case "conflict":
-      case "rejected":
-        return "dead";
-      case "retry":
-        return this.#isOfPackage ? "package" : "target";
-      default:
-        return "target";
-    }
+  /** What waits: see `classes`. An answer that asks for no pause is about one package alone. */
+  get waits(): (typeof classes)[FailureClass] {
+    const { class: kind, status, code } = this;
+    const isAnswer = status !== null && status >= 300 && status < 500 && status !== 429;
+    const isOfPackage = isAnswer && !throttled.test(code ?? "");
+    return kind === "retry" && isOfPackage ? "package" : classes[kind];
   }
 
   /** As a status file has it. */
   get note(): UploadError {
     return { class: this.class, code: this.code, status: this.status };
-  }
-
-  /** The service answered, and asks for no pause. */
-  get #isOfPackage(): boolean {
-    const { status, code } = this;
-    if (status === null || status < 300 || status >= 500 || status === 429) return false;
-    return !throttled.test(code ?? "");
   }
 }
 

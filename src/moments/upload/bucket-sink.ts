@@ -1,7 +1,7 @@
 // A moment goes from memory to the bucket: in mode `s3` first of all, in `local+s3` when the disk refuses.
 import type { Runtime } from "../../core/runtime.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
-import { hashOf, manifestFile, mediaTypeOf, partsOf } from "../package/content.ts";
+import { bytesIn, manifestFile, type PackagePart, partsOf } from "../package/content.ts";
 import { sealRecord, writeManifest } from "../package/manifest.ts";
 import {
   type PackageSink,
@@ -66,8 +66,9 @@ export class BucketSink implements PackageSink {
     const { outbox, timers, packages } = this.#ports;
     const { name } = moment.record;
     const work = async (bucket: S3Bucket, outer: AbortSignal) => {
-      const prefix = await packages.sending(moment);
-      const read = partOf(moment);
+      const parts = partsOf(moment);
+      const prefix = await packages.sending(moment, bytesIn(parts));
+      const read = readerOf(moment, parts);
       await withDeadline(timers, sendWithinMs, outer, (inner) =>
         sendPackage(bucket, prefix, read, inner),
       );
@@ -82,18 +83,8 @@ export class BucketSink implements PackageSink {
 }
 
 /** Reads the files of a package that is nowhere but in memory. Media is copied a file at a time. */
-function partOf(moment: SealedMoment): (path: string) => Promise<Buffer> {
-  const parts = new Map(partsOf(moment).map((part) => [part.path, part]));
-  const files = [...parts.values()].map(({ path, bytes, pieces, sha256 }) => {
-    return {
-      path,
-      bytes,
-      sha256: sha256 ?? hashOf("sha256", pieces),
-      media_type: mediaTypeOf(path),
-    };
-  });
-  const manifest = writeManifest(sealRecord(moment.record, files));
-  return async (path) => {
-    return path === manifestFile ? manifest : Buffer.concat(parts.get(path)?.pieces ?? []);
-  };
+function readerOf({ record }: SealedMoment, parts: readonly PackagePart[]) {
+  const pieces = new Map(parts.map((part) => [part.path, part.pieces]));
+  pieces.set(manifestFile, [writeManifest(sealRecord(record, parts))]);
+  return async (path: string) => Buffer.concat(pieces.get(path) ?? []);
 }

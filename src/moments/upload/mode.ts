@@ -5,8 +5,6 @@ export type StorageMode = (typeof storageModes)[number];
 /** Why the mode that holds is `local` although another was asked for. */
 type StorageReason = "no_bucket" | "no_credentials" | "no_client" | "unknown_mode";
 
-const defaultStorageMode: StorageMode = "local+s3";
-
 export interface StorageSettings {
   /** As it was asked for; absent or empty: the default. */
   readonly mode?: string | undefined;
@@ -28,17 +26,12 @@ export interface EffectiveMode {
 
 /** The mode that holds. Without a named bucket nothing ever leaves the machine. */
 export function effectiveMode(settings: StorageSettings): EffectiveMode {
-  const { mode, bucket, lacks } = settings;
-  const asked = mode === undefined || mode === "" ? defaultStorageMode : mode;
-  if (!isStorageMode(asked)) return { mode: "local", reason: "unknown_mode", mayUpload: false };
-  if (asked === "local") return { mode: "local", reason: null, mayUpload: false };
-  if (bucket === undefined || bucket === "") {
-    return { mode: "local", reason: "no_bucket", mayUpload: false };
-  }
+  const { bucket, lacks } = settings;
+  const asked = settings.mode || "local+s3";
+  const mode = storageModes.find((each) => each === asked);
+  if (mode === undefined) return { mode: "local", reason: "unknown_mode", mayUpload: false };
+  if (mode === "local") return { mode, reason: null, mayUpload: false };
+  if (!bucket) return { mode: "local", reason: "no_bucket", mayUpload: false };
   if (lacks !== undefined) return { mode: "local", reason: lacks, mayUpload: true };
-  return { mode: asked, reason: null, mayUpload: true };
-}
-
-function isStorageMode(text: unknown): text is StorageMode {
-  return storageModes.some((mode) => mode === text);
+  return { mode, reason: null, mayUpload: true };
 }

@@ -4,7 +4,13 @@ import type { Runtime } from "../../core/runtime.ts";
 import { isInFlight } from "../directory/notes.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import type { Sender } from "../directory/ports.ts";
-import type { PackageStatus, Tombstone, UploadError, UploadTarget } from "../package/record.ts";
+import type {
+  PackageStatus,
+  Tombstone,
+  UploadError,
+  UploadNote,
+  UploadTarget,
+} from "../package/record.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { failureOf, UploadFailure } from "../s3/upload-failure.ts";
 import { hasArrived, removePackage, sendPackage, sendRetraction } from "./package-in-bucket.ts";
@@ -38,13 +44,9 @@ const readsAtOnce = 16;
 const firstWaitMs = 1_000;
 const longestWaitMs = 300_000;
 
-/** What a status or a tombstone asks for, and when. Some 200 bytes, so 10,000 take 2 MB. */
-interface Item {
+/** What is to be sent of a package, as its tombstone or else its status asks for it. Some 200 bytes: 10,000 take 2 MB. */
+interface Item extends Pick<UploadNote, "since" | "bytes"> {
   readonly name: string;
-  readonly as: "status" | "tombstone";
-  /** Seconds since 1970. */
-  readonly since: number;
-  readonly bytes: number;
   state: "pending" | "dead";
   error: UploadError | null;
   /** On the monotonic clock. */
@@ -55,8 +57,6 @@ interface Item {
 
 /** Nothing was tried: this process is ending, or something else came first. */
 const stopped = new UploadFailure("retry", { code: "Stopped" });
-
-const keyOf = ({ name, as }: Pick<Item, "name" | "as">) => `${name}.${as}`;
 
 /**
  * Sends what the statuses and tombstones of a directory ask for, one at a time, oldest first, for as long
@@ -92,11 +92,9 @@ export class Outbox implements Sender {
    * the background, before anything is sent.
    */
   async start(): Promise<void> {
-    const places = await this.#ports.packages.noted();
+    const names = await this.#ports.packages.noted();
     this.#isRead = false;
-    this.#reading = concurrently(places, readsAtOnce, ({ name, as }) =>
-      this.#read(name, as),
-    ).finally(() => {
+    this.#reading = concurrently(names, readsAtOnce, (name) => this.#read(name)).finally(() => {
       this.#isRead = true;
     });
     this.#kick();
@@ -133,16 +131,15 @@ export class Outbox implements Sender {
 
   pending(
     name: string,
-    as: Item["as"],
     { since, bytes = 0 }: { readonly since: number; readonly bytes?: number },
   ): void {
     // In place of what is known of it, which may be under way with what its file said before.
-    this.#add({ name, as, since, bytes, state: "pending", error: null });
+    this.#add({ name, since, bytes, state: "pending", error: null });
     this.#kick();
   }
 
   async stop(name: string): Promise<void> {
-    this.#items.delete(keyOf({ name, as: "status" }));
+    this.#items.delete(name);
     const running = this.#running.get(name);
     running?.stop();
     await running?.done;
@@ -195,7 +192,7 @@ export class Outbox implements Sender {
 
   #add(item: Omit<Item, "dueAt" | "attempts">): void {
     const dueAt = this.#ports.clock.monotonic();
-    this.#items.set(keyOf(item), { ...item, dueAt, attempts: 0 });
+    this.#items.set(item.name, { ...item, dueAt, attempts: 0 });
   }
 
   /** The one whose turn it is, of those that are due. */
@@ -240,44 +237,43 @@ export class Outbox implements Sender {
   }
 
   /** Reads what an earlier run left to be done about a package. */
-  async #read(name: string, as: Item["as"]): Promise<void> {
+  async #read(name: string): Promise<void> {
     if (this.#isClosed) return;
-    const { packages, logger } = this.#ports;
-    let asked: Pick<Item, "since" | "error"> & { readonly state: string; readonly bytes?: number };
-    try {
-      const status = as === "status" ? (await packages.status(name))?.upload : undefined;
-      const note = status ?? (as === "tombstone" ? await packages.tombstone(name) : undefined);
-      if (note === undefined || note.state === "done") return;
-      asked = note;
-    } catch (error) {
+    const { logger, clock } = this.#ports;
+    const asked = await this.#asked(name).catch((thrown) => {
       // It is to be sent all the same: the attempt reads it again.
-      asked = { state: "pending", since: this.#ports.clock.now() / 1_000, error: null };
-      const { code } = failureOf(error);
+      const { code } = failureOf(thrown);
       logger.warn({ package: name, code }, "what is to be sent of a package could not be read");
-    }
-    if (this.#isClosed || this.#items.has(keyOf({ name, as }))) return; // asked for since
-    const { since, error, bytes = 0 } = asked;
+      return { state: "pending", since: clock.now() / 1_000, error: null } as const;
+    });
+    if (asked === undefined || asked.state === "done") return;
+    if (this.#isClosed || this.#items.has(name)) return; // asked for since
+    const { since, error } = asked;
+    const bytes = "bytes" in asked ? asked.bytes : 0;
     const state = asked.state === "dead" && !this.#isAskedFor ? "dead" : "pending";
-    this.#add({ name, as, since, bytes, state, error });
+    this.#add({ name, since, bytes, state, error });
+  }
+
+  async #asked(name: string): Promise<Tombstone | UploadNote | undefined> {
+    const { packages } = this.#ports;
+    return (await packages.tombstone(name)) ?? (await packages.status(name))?.upload;
   }
 
   async #send(item: Item): Promise<void> {
-    const { name, as } = item;
+    const { name } = item;
     const { packages } = this.#ports;
     let isUploaded = false;
     const failure = await this.#attempt(name, async (signal) => {
-      if (as === "tombstone") {
-        const tombstone = await packages.tombstone(name);
-        if (tombstone !== undefined) await this.#delete(name, tombstone, signal);
-      } else {
-        const status = await packages.status(name);
-        if (status) isUploaded = await this.#agree(name, status, signal);
-      }
+      const tombstone = await packages.tombstone(name);
+      const status = tombstone ? undefined : await packages.status(name);
+      if (status) isUploaded = await this.#agree(name, status, signal);
+      // What is still here of something forgotten goes first, and its tombstone last.
+      if (tombstone && !(await packages.knows(name))) await this.#delete(name, tombstone, signal);
     });
     if (failure === stopped) return;
     if (failure !== undefined) return this.#settle(item, failure);
     // What was asked for since is another item.
-    if (this.#items.get(keyOf(item)) === item) this.#items.delete(keyOf(item));
+    if (this.#items.get(name) === item) this.#items.delete(name);
     if (isUploaded) this.#uploaded(name);
   }
 
@@ -291,7 +287,6 @@ export class Outbox implements Sender {
     const { upload, uploaded, retracted } = status;
     if (upload === undefined) return false;
     const { packages, target } = this.#ports;
-    if ((await packages.tombstone(name)) !== undefined) return false; // its deletion is to be finished
     const { prefix } = upload;
     const isNew = uploaded.length === 0;
     const isHere = await packages.has(name);
@@ -305,7 +300,7 @@ export class Outbox implements Sender {
       // The process that sent it died.
       if (!(await hasArrived(at, prefix, signal))) {
         await removePackage(at, prefix, signal);
-        await packages.forgetStatus(name);
+        await packages.buried(name, []);
         return false;
       }
     } else if (isNew) {
@@ -339,7 +334,7 @@ export class Outbox implements Sender {
   /** Notes a failure, in its file too if it is another than before, and when it is tried again. */
   async #settle(item: Item, failure: UploadFailure): Promise<void> {
     const { clock, logger, packages } = this.#ports;
-    const { name, as, error: before } = item;
+    const { name, error: before } = item;
     const error = failure.note;
     item.error = error;
     if (failure.waits === "dead") {
@@ -354,7 +349,7 @@ export class Outbox implements Sender {
     const isNew = error.class !== before?.class || error.code !== before?.code;
     if (!isNew && !this.#isAskedFor) return;
     try {
-      await packages.failed(name, as, { state: item.state === "dead" ? "dead" : "failed", error });
+      await packages.failed(name, { state: item.state === "dead" ? "dead" : "failed", error });
     } catch (thrown) {
       // One that cannot be written is the same again in the next run.
       const { code } = failureOf(thrown);

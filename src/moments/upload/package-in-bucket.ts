@@ -132,25 +132,17 @@ export async function removePackage(
   throw new UploadFailure("incomplete");
 }
 
-async function objectsUnder(
-  bucket: S3Bucket,
-  prefix: string,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, ListedObject>> {
-  const found = new Map<string, ListedObject>();
-  for await (const object of bucket.list(prefix, signal)) found.set(object.key, object);
-  return found;
+async function objectsUnder(bucket: S3Bucket, prefix: string, signal: AbortSignal) {
+  const found = await Array.fromAsync(bucket.list(prefix, signal));
+  return new Map(found.map((object) => [object.key, object]));
 }
 
 /** The same; a bucket that is gone has none. */
-async function objectsLeft(bucket: S3Bucket, prefix: string, signal: AbortSignal) {
-  try {
-    return await objectsUnder(bucket, prefix, signal);
-  } catch (error) {
-    if (error instanceof UploadFailure && error.code === "NoSuchBucket")
-      return new Map<string, never>();
+function objectsLeft(bucket: S3Bucket, prefix: string, signal: AbortSignal) {
+  return objectsUnder(bucket, prefix, signal).catch((error: UploadFailure) => {
+    if (error.code === "NoSuchBucket") return new Map<string, ListedObject>();
     throw error;
-  }
+  });
 }
 
 /**

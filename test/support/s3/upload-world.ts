@@ -136,10 +136,11 @@ export class UploadWorld {
   /** What is still to be sent, as it lies on the disk: names with what is to be done. */
   async left(): Promise<readonly string[]> {
     const found: string[] = [];
-    for (const { name, as } of await this.packages.noted()) {
-      const upload = as === "status" && (await this.packages.status(name))?.upload;
-      if (as === "tombstone") found.push(`${name} tombstone`);
-      else if (upload && upload.state !== "done") found.push(`${name} ${upload.state}`);
+    for (const name of await this.packages.noted()) {
+      const isForgotten = (await this.packages.tombstone(name)) !== undefined;
+      const { state = "done" } = (await this.packages.status(name))?.upload ?? {};
+      if (isForgotten) found.push(`${name} tombstone`);
+      else if (state !== "done") found.push(`${name} ${state}`);
     }
     return found;
   }
@@ -233,11 +234,8 @@ class CountedBucket extends S3Bucket {
       this.#look();
     }
   }
-  override put(object: ObjectToPut, signal: AbortSignal) {
-    return this.#counted(super.put(object, signal));
-  }
-  override putIfAbsent(object: ObjectToPut, signal: AbortSignal) {
-    return this.#counted(super.putIfAbsent(object, signal));
+  override put(object: ObjectToPut, signal: AbortSignal, condition?: "*") {
+    return this.#counted(super.put(object, signal, condition));
   }
   override get(key: string, signal: AbortSignal) {
     return this.#counted(super.get(key, signal));
