@@ -20,10 +20,10 @@ import { type Mark, PackageDirectory } from "./directory/package-directory.ts";
 import { isMeant, type Selection } from "./directory/whose.ts";
 import { packageId } from "./package/package-name.ts";
 import type { Consent } from "./package/record.ts";
-import { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
+import { type AutoEvent, autoRecord } from "./record/auto-record.ts";
 import type { ConsentInput } from "./record/consent.ts";
+import type { ReadFile } from "./record/moment.ts";
 import { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
-import type { ReadFile } from "./record/options.ts";
 import {
   type MomentEvent,
   type RecordingOptions,
@@ -116,28 +116,23 @@ export class Moments implements AsyncDisposable {
   readonly recorder: MomentRecorder;
   readonly packages: PackageDirectory;
   readonly #parts: Parts;
-  readonly #size: ReturnType<typeof packageBytes>;
-  readonly #auto: AutoRecord | undefined;
   readonly #agreed = listeners<[consent: Consent, by: "here" | "elsewhere"]>();
 
-  constructor(parts: Parts, autoRecord: boolean) {
-    const { recorder, packages, clock } = parts;
+  constructor(parts: Parts) {
     this.#parts = parts;
-    this.recorder = recorder;
-    this.packages = packages;
-    this.#size = packageBytes(packages, clock);
-    this.#size.look();
-    this.#auto = autoRecord ? new AutoRecord((input) => recorder.record(input), clock) : undefined;
+    this.recorder = parts.recorder;
+    this.packages = parts.packages;
+    parts.size.look();
   }
 
   statistics(): MomentsStatistics {
-    const { settings, loop, lacks } = this.#parts;
-    const { mode, reason, mayUpload } = effectiveMode({ ...settings, lacks: lacks() });
+    const { settings, loop, lacks, size } = this.#parts;
+    const { mode, reason, mayUpload } = effectiveMode({ ...settings, lacks: lacks?.() });
     return {
       ...this.recorder.stats,
       storage_mode: mode,
       storage_reason: reason,
-      package_bytes: this.#size.look(),
+      package_bytes: size.look(),
       s3_bucket: mayUpload ? (settings.bucket ?? null) : null,
       outbox: loop?.statistics() ?? null,
     };
@@ -171,8 +166,9 @@ export class Moments implements AsyncDisposable {
 
   /** Something that a rule may take for a reaction. `undefined`: none did, or rules are off. */
   happened(event: AutoEvent, chatId?: string): Receipt | undefined {
-    const answer = this.#auto && this.recorder.lastAnswer(chatId);
-    return answer && this.#auto?.react(event, answer.text, chatId ?? answer.chatId ?? undefined);
+    const { react } = this.#parts;
+    const answer = react && this.recorder.lastAnswer(chatId);
+    return answer && react?.(event, answer.text, chatId ?? answer.chatId ?? undefined);
   }
 
   /** Calls back at every event of a receipt. @returns a function that ends it. */
@@ -237,11 +233,11 @@ export class Moments implements AsyncDisposable {
    * Uploads that are pending go up in the next run.
    */
   async close(): Promise<void> {
-    const { sink, loop } = this.#parts;
+    const { sink, loop, size } = this.#parts;
     sink?.useDisk();
     await this.recorder.close();
     await loop?.close();
-    await this.#size.close();
+    await size.close();
     await this.packages.close();
   }
 
@@ -262,24 +258,8 @@ export class Moments implements AsyncDisposable {
   }
 }
 
-interface Opened {
-  readonly packages: PackageDirectory;
-  /** What sends them; `undefined`: nothing is sent. */
-  readonly loop: Outbox | undefined;
-  /** Where moments go; `undefined`: to the packages. */
-  readonly sink: BucketSink | undefined;
-  /** What the last attempt to upload lacked. */
-  lacks(): StorageSettings["lacks"];
-}
-
 /** What moments are made of. */
-interface Parts extends Opened {
-  readonly recorder: MomentRecorder;
-  readonly clock: Clock;
-  readonly consent: KeptConsent;
-  readonly events: ReturnType<typeof listeners<[MomentEvent]>>;
-  readonly settings: StorageSettings;
-}
+type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /**
  * Opens the moments of a home. What a dead process left is finished or removed first.
@@ -293,15 +273,42 @@ export async function openMoments(
   readFile: ReadFile,
   options: MomentsSettings,
 ): Promise<Moments> {
+  return new Moments(await openParts(ports, home, readFile, options));
+}
+
+async function openParts(
+  ports: Runtime,
+  home: OwnHome,
+  readFile: ReadFile,
+  options: MomentsSettings,
+) {
   const { clock, logger, timers, keepPhotoMetadata } = ports;
-  const { s3, mode: asked, autoRecord, persona, withSkills, hurtful, ...recording } = options;
+  const {
+    s3,
+    mode: asked,
+    autoRecord: isAuto,
+    persona,
+    withSkills,
+    hurtful,
+    ...recording
+  } = options;
   const events = listeners<[MomentEvent]>();
-  const settings = { mode: asked, bucket: s3?.bucket };
+  const settings: StorageSettings = { mode: asked, bucket: s3?.bucket };
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
   const target = mayUpload && s3 ? resolveTarget(s3) : undefined;
-  const opened = await openPackages(ports, home, target, mode);
-  const { packages, loop, sink } = opened;
+  const { bucket = "", region = "", endpoint = null } = target ?? {};
+  const packages = await PackageDirectory.open({
+    clock,
+    logger,
+    newId: ports.newId,
+    freeSpace,
+    guard: home.assertWriter,
+    path: join(home.path, "feedback"),
+    // What is recorded while no bucket is named stays here.
+    upload: target && { target: { bucket, region, endpoint }, keepLocal: mode !== "s3" },
+  });
+  const sending = target && sender(ports, packages, target, mode);
   const written = { disk: realDisk, unsyncedNames: new Set<string>(), guard: home.assertWriter };
   const consent = new KeptConsent({ ...ports, ...written }, home.path);
   const recorder = new MomentRecorder({
@@ -311,15 +318,35 @@ export async function openMoments(
     logger,
     readFile,
     keepPhotoMetadata,
-    sink: sink ?? packages,
+    sink: sending?.sink ?? packages,
     agreed: await consent.read(),
     known: (id) => receiptOf(id, packages),
     uploads: mode !== "local",
     onEvent: events.tell,
   });
-  loop?.onUploaded((name) => recorder.uploaded(name));
-  await loop?.start();
-  return new Moments({ ...opened, recorder, clock, consent, events, settings }, autoRecord);
+  sending?.loop.onUploaded((name) => recorder.uploaded(name));
+  await sending?.loop.start();
+  const react = isAuto ? autoRecord((input) => recorder.record(input), clock) : undefined;
+  const size = packageBytes(packages, clock);
+  return { ...sending, packages, recorder, clock, consent, events, settings, react, size };
+}
+
+/** What sends the packages of a home to a bucket. */
+function sender(ports: Runtime, packages: PackageDirectory, s3: S3Target, mode: StorageMode) {
+  let hasClient = isClientInstalled();
+  if (!hasClient) ports.logger.error({ class: "no_client" }, refusals.no_client);
+  const connect = (name: string) => new S3Bucket({ ...s3, bucket: name }, ports);
+  const { bucket, region, endpoint = null } = s3;
+  const loop = new Outbox({ ...ports, packages, target: { bucket, region, endpoint }, connect });
+  const first = mode === "s3" ? "bucket" : "disk";
+  const sink = new BucketSink({ ...ports, outbox: loop, packages, first });
+  /** What the last attempt to upload lacked. */
+  const lacks = () => {
+    hasClient ||= isClientInstalled();
+    const kind = hasClient ? loop.targetError?.class : "no_client";
+    return kind === "no_credentials" || kind === "no_client" ? kind : undefined;
+  };
+  return { loop, sink, lacks };
 }
 
 /** Those who want to be told of something. `on` returns what ends it. */
@@ -334,42 +361,6 @@ function listeners<A extends readonly unknown[]>() {
       return () => void all.delete(listener);
     },
   };
-}
-
-/** The packages of a home, and what sends them. */
-async function openPackages(
-  ports: Runtime,
-  home: OwnHome,
-  s3: S3Target | undefined,
-  mode: StorageMode,
-): Promise<Opened> {
-  const { clock, newId, logger } = ports;
-  const { bucket = "", region = "", endpoint = null } = s3 ?? {};
-  const target = { bucket, region, endpoint };
-  const packages = await PackageDirectory.open({
-    path: join(home.path, "feedback"),
-    freeSpace,
-    clock,
-    newId,
-    logger,
-    guard: home.assertWriter,
-    // What is recorded while no bucket is named stays here.
-    upload: s3 && { target, keepLocal: mode !== "s3" },
-  });
-  const none = () => undefined;
-  if (s3 === undefined) return { packages, lacks: none, loop: undefined, sink: undefined };
-  let hasClient = isClientInstalled();
-  if (!hasClient) logger.error({ class: "no_client" }, refusals.no_client);
-  const connect = (name: string) => new S3Bucket({ ...s3, bucket: name }, ports);
-  const loop = new Outbox({ ...ports, packages, target, connect });
-  const first = mode === "s3" ? "bucket" : "disk";
-  const sink = new BucketSink({ ...ports, outbox: loop, packages, first });
-  const lacks = () => {
-    hasClient ||= isClientInstalled();
-    const kind = hasClient ? loop.targetError?.class : "no_client";
-    return kind === "no_credentials" || kind === "no_client" ? kind : undefined;
-  };
-  return { packages, lacks, loop, sink };
 }
 
 /** Of a package that an earlier run made. Whether it was uploaded too is with its status. */

@@ -29,29 +29,35 @@ import {
   withPackagesOf,
 } from "./moments.ts";
 import { forgetForgotten, forgetPackagesOf, lostPackages } from "./record/forget-forgotten.ts";
-import type { ReadFile } from "./record/options.ts";
+import type { ReadFile } from "./record/moment.ts";
 import { capturePrompt, type Fed, feedTurn, hear } from "./turns/feed.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
 export type { Selection } from "./directory/whose.ts";
 export type { ForgetReceipt, Moments, MomentsOptions, MomentsStatistics } from "./moments.ts";
 export type { Consent } from "./package/record.ts";
-export { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
-export type { AudioPush, FramePush, SourceTime } from "./record/buffers.ts";
+export type { AutoEvent } from "./record/auto-record.ts";
 export { type ConsentInput, consentWording } from "./record/consent.ts";
-export type { DraftAudio, DraftFrame, MomentContent, Redact } from "./record/draft.ts";
-export type { PushResult } from "./record/frame-buffer.ts";
 export type { MomentInput, TranscriptMessage } from "./record/label.ts";
-export type { NewMessage } from "./record/message-buffer.ts";
-export type { MomentFacts } from "./record/moment.ts";
-export { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
 export type {
+  AudioChunk,
+  AudioPush,
   FrameEncoder,
-  MomentEvent,
-  MomentRecorderOptions,
+  FramePush,
+  PushResult,
   RawFrame,
-} from "./record/options.ts";
-export type { AudioChunk } from "./record/pcm.ts";
+  SourceTime,
+} from "./record/media.ts";
+export type { NewMessage } from "./record/messages.ts";
+export type {
+  DraftAudio,
+  DraftFrame,
+  MomentContent,
+  MomentFacts,
+  Redact,
+} from "./record/moment.ts";
+export type { MomentRecorder, MomentStats } from "./record/moment-recorder.ts";
+export type { MomentEvent } from "./record/options.ts";
 export type { Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";
 export {
   patHintKind,

@@ -1,8 +1,8 @@
-// The small parts of the streams: messages, captured values.
+// The small parts of the streams: messages, captured values, the clock.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CapturedValues } from "./captured-values.ts";
-import { cutText, MessageBuffer, type NewMessage } from "./message-buffer.ts";
+import { CapturedValues, captureClock } from "./buffers.ts";
+import { cutText, MessageBuffer, type NewMessage } from "./messages.ts";
 
 const at = (ms: number) => ({ monoMs: ms, ageMs: ms });
 const messages = () => new MessageBuffer("a1b2c3d4");
@@ -88,4 +88,18 @@ test("of a captured name the last value wins; a value that does not fit is its h
   assert.match(tools.sha256, /^[0-9a-f]{64}$/);
   assert.deepEqual(Object.keys(captured.snapshot()), ["mood", "tools"]);
   assert.throws(() => captured.set("__proto__", 1), { code: "THROUGHLINE_INVALID" });
+});
+
+test("a sleep of 8 h ages everything by 8 h, a step of the wall clock by nothing, and without an uptime age is monotonic", () => {
+  const at = { mono: 5_000, up: 90_000 };
+  const mono = { now: () => 0, monotonic: () => at.mono };
+  const [now, awake] = [captureClock({ ...mono, uptimeMs: () => at.up }), captureClock(mono)];
+  const before = now();
+  at.up += 28_800_010;
+  at.mono += 10;
+  const after = now();
+  assert.deepEqual([after.monoMs - before.monoMs, after.ageMs - before.ageMs], [10, 28_800_010]);
+  at.up -= 900; // told in steps
+  assert.equal(now().ageMs, after.ageMs);
+  assert.deepEqual(awake(), { monoMs: 5_010, ageMs: 5_010 });
 });

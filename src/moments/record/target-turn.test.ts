@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bufferedMessage, type NewMessage } from "./message-buffer.ts";
+import { bufferedMessage, type NewMessage } from "./messages.ts";
 import { type Reaction, targetTurn } from "./target-turn.ts";
 
 /** A message `agoMs` before the reaction; times of an answer: begun and ended then. */

@@ -6,7 +6,7 @@ import { readMedia } from "../../server/input.ts";
 import { reportError } from "../../server/problem.ts";
 import { disconnect, isHead, json, type Router } from "../../server/router.ts";
 import type { Moments } from "../moments.ts";
-import type { PushResult } from "../record/frame-buffer.ts";
+import type { PushResult } from "../record/media.ts";
 import type { MediaSockets } from "./media-sockets.ts";
 import { mediaTar, tarBytesOf } from "./media-tar.ts";
 import { name, schemaOf } from "./schemas.ts";
