@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
-import { type MomentsOptions, momentsSettings } from "../src/moments/moments.ts";
+import { type MomentsOptions, momentsSettings } from "../src/moments/options.ts";
 import { openPostgresStorage, type PostgresStorageOptions } from "../src/postgres/postgres.ts";
 
 /** A pool that is not to be used: nothing listens there. */

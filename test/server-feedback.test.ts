@@ -17,7 +17,7 @@ import sharp from "sharp";
 import { silentLogger } from "../src/core/logger.ts";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
 import { checkMoments } from "../src/moments/checks/moments.ts";
-import type { MomentsOptions } from "../src/moments/moments.ts";
+import type { MomentsOptions } from "../src/moments/options.ts";
 import { readManifest, writeManifest } from "../src/moments/package/manifest.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";

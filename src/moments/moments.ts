@@ -3,13 +3,6 @@
 
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
-import {
-  aText,
-  type Checks,
-  type Defaults,
-  type Resolved,
-  resolveOptions,
-} from "../core/options.ts";
 import type { Runtime } from "../core/runtime.ts";
 import { freeSpace, realDisk } from "../core/storage/disk/disk.ts";
 import { isThere } from "../core/storage/files/file-ports.ts";
@@ -18,20 +11,16 @@ import { KeptConsent } from "./directory/consent-file.ts";
 import type { DeleteReceipt } from "./directory/delete-packages.ts";
 import { type Mark, PackageDirectory } from "./directory/package-directory.ts";
 import { isMeant, type Selection } from "./directory/whose.ts";
+import type { MomentsSettings } from "./options.ts";
 import { packageId } from "./package/package-name.ts";
 import type { Consent } from "./package/record.ts";
 import { type AutoEvent, autoRecord } from "./record/auto-record.ts";
 import type { ConsentInput } from "./record/consent.ts";
 import type { ReadFile } from "./record/moment.ts";
 import { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
-import {
-  type MomentEvent,
-  type RecordingOptions,
-  recordingChecks,
-  recordingDefaults,
-} from "./record/options.ts";
+import type { MomentEvent } from "./record/options.ts";
 import type { Receipt, ReceiptState } from "./record/receipt.ts";
-import { resolveTarget, type S3Target, type S3TargetOptions } from "./s3/options.ts";
+import { resolveTarget, type S3Target } from "./s3/options.ts";
 import { isClientInstalled, S3Bucket } from "./s3/s3-bucket.ts";
 import { BucketSink } from "./upload/bucket-sink.ts";
 import { type CutOffReceipt, forgetInBucket, removeCutOff } from "./upload/in-bucket.ts";
@@ -42,60 +31,6 @@ import {
   type StorageSettings,
 } from "./upload/mode.ts";
 import { Outbox, type OutboxStatistics, refusals } from "./upload/outbox.ts";
-
-export interface MomentsOptions extends RecordingOptions {
-  /**
-   * Where packages go: `local`; `local+s3`, to the disk and then to the bucket; `s3`, to the bucket,
-   * and to the disk while the bucket is not available. Any other is `local`, and the statistics say so.
-   * @default "local+s3", which is `local` as long as no bucket is named
-   */
-  readonly mode?: string | undefined;
-  /**
-   * Records by rule too: a long pat, and words that hurt, one of either in 30 s.
-   * @default false
-   */
-  readonly autoRecord?: boolean | undefined;
-  /** The bucket. Without one, nothing ever leaves the machine. */
-  readonly s3?: S3TargetOptions | undefined;
-  /**
-   * What stands before every conversation, as the turns have it: kept with each package. A function is
-   * called when somebody reacts. It must not throw.
-   */
-  readonly persona?: string | (() => string) | undefined;
-  /**
-   * Whether models are offered the skills: then the prompt that they get says so.
-   * @default false
-   */
-  readonly withSkills?: boolean | undefined;
-  /** Which of a person's words hurt, such as those of `companion.emotions`. @default none */
-  readonly hurtful?: ((text: string) => readonly string[]) | undefined;
-}
-
-const defaults = {
-  ...recordingDefaults,
-  mode: undefined,
-  autoRecord: false,
-  s3: undefined,
-  persona: undefined,
-  withSkills: false,
-  hurtful: () => [],
-} as const satisfies Defaults<MomentsOptions>;
-
-const checks: Checks<MomentsOptions> = {
-  ...recordingChecks,
-  mode: aText,
-  persona: [
-    "text or a function",
-    (value) => typeof value === "string" || typeof value === "function",
-  ],
-};
-
-export type MomentsSettings = Resolved<MomentsOptions, typeof defaults>;
-
-/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
-export function momentsSettings(given: MomentsOptions): MomentsSettings {
-  return resolveOptions("the options of startMoments", given, defaults, checks);
-}
 
 export interface MomentsStatistics extends MomentStats {
   readonly storage_mode: EffectiveMode["mode"];

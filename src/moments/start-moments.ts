@@ -20,21 +20,16 @@ import type { OwnHome } from "../core/storage/storage.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import type { Selection } from "./directory/whose.ts";
-import {
-  type ForgetReceipt,
-  type Moments,
-  type MomentsOptions,
-  momentsSettings,
-  openMoments,
-  withPackagesOf,
-} from "./moments.ts";
-import { forgetForgotten, forgetPackagesOf, lostPackages } from "./record/forget-forgotten.ts";
+import { type ForgetReceipt, type Moments, openMoments, withPackagesOf } from "./moments.ts";
+import { type MomentsOptions, momentsSettings } from "./options.ts";
+import { forgetForgotten, forgetPackagesOf } from "./record/forget-forgotten.ts";
 import type { ReadFile } from "./record/moment.ts";
 import { capturePrompt, type Fed, feedTurn, hear } from "./turns/feed.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
 export type { Selection } from "./directory/whose.ts";
-export type { ForgetReceipt, Moments, MomentsOptions, MomentsStatistics } from "./moments.ts";
+export type { ForgetReceipt, Moments, MomentsStatistics } from "./moments.ts";
+export type { MomentsOptions } from "./options.ts";
 export type { Consent } from "./package/record.ts";
 export type { AutoEvent } from "./record/auto-record.ts";
 export { type ConsentInput, consentWording } from "./record/consent.ts";
@@ -59,16 +54,16 @@ export type {
 export type { MomentRecorder, MomentStats } from "./record/moment-recorder.ts";
 export type { MomentEvent } from "./record/options.ts";
 export type { Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";
+export type { S3TargetOptions } from "./s3/options.ts";
+export { recallWords } from "./turns/recall.ts";
 export {
+  offerSkills,
   patHintKind,
   reactionsPrompt,
   rememberSkills,
   type Skill,
   type SkillCall,
-} from "./record/skills.ts";
-export type { S3TargetOptions } from "./s3/options.ts";
-export { recallWords } from "./turns/recall.ts";
-export { offerSkills } from "./turns/skills.ts";
+} from "./turns/skills.ts";
 export { transcriptUpTo } from "./turns/transcript.ts";
 
 /** What receipts call it. */
@@ -124,8 +119,10 @@ class MomentsExtension implements Extension {
 
   async remove({ loss, chatId, messageId, isElsewhere }: Removal): Promise<readonly Removed[]> {
     if (loss !== "forget") this.kept?.moments.recorder.removeWords(chatId, messageId);
-    const selection = lostPackages(chatId, loss, messageId);
-    if (selection === undefined) return [];
+    // A clear, and what is taken back, leave packages.
+    const isErased = loss === "erase" && messageId !== undefined;
+    if (loss !== "forget" && !isErased) return [];
+    const selection = isErased ? { message: { chatId, id: messageId } } : { chatId };
     const rows = removedOf(await this.#forget(selection));
     // A chat that is forgotten leaves a mark, which the others find when they start.
     const { isShared } = this.#throughline.storage.cluster;

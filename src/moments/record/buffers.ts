@@ -5,7 +5,7 @@ import { Lru } from "../../core/lru.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { AudioBuffer, FrameBuffer, type FrameEncoder } from "./media.ts";
 import { MessageBuffer } from "./messages.ts";
-import { limits, type Received } from "./ring.ts";
+import { limits } from "./ring.ts";
 
 const maxPeople = 100;
 
@@ -27,7 +27,7 @@ export function buffersOf(settings: BufferSettings) {
     frames: new FrameBuffer(keepPhotoMetadata, encoder),
     audio: new AudioBuffer(),
     captured: new CapturedValues(limits.capturedBytes),
-    /** When each was last seen, on the clock of ages. */
+    /** When each was last seen, on the same clock. */
     people: new Lru<string, number>(maxPeople),
   };
 }
@@ -44,16 +44,18 @@ export const bufferBounds = {
 /** A machine that slept for less did not: the uptime is told in steps. */
 const noticedMs = 1_000;
 
-/** Tells when something is received, the time in which the machine slept included, where its clock has an uptime. */
-export function captureClock(clock: Clock): () => Received {
+/**
+ * Tells when something is received: on the monotonic clock, and on while the machine sleeps, where its clock has
+ * an uptime. Never goes back.
+ */
+export function captureClock(clock: Clock): () => number {
   const lead = () => (clock.uptimeMs?.() ?? 0) - clock.monotonic();
   const atStart = lead();
   let sleptMs = 0;
   return () => {
     const slept = lead() - atStart;
     if (slept - sleptMs > noticedMs) sleptMs = slept;
-    const monoMs = clock.monotonic();
-    return { monoMs, ageMs: monoMs + sleptMs };
+    return clock.monotonic() + sleptMs;
   };
 }
 

@@ -60,7 +60,7 @@ for (const [name, data, bytes] of jpegRows) {
 }
 
 function at(ms: number, sourceMs: number | null = null, camera: string | null = null): FrameFacts {
-  return { camera, sourceMs, monoMs: ms, ageMs: ms };
+  return { camera, sourceMs, atMs: ms };
 }
 
 /** Twenty pictures, each as [received, sent]. */
@@ -130,7 +130,6 @@ test("a caller that overwrites its buffer after the push changes nothing, and pa
   assert.deepEqual(frames.snapshot()[0]?.jpeg, jpeg());
 });
 
-const received = (ms: number) => ({ monoMs: ms, ageMs: ms });
 const samplesIn = (audio: AudioBuffer) => audio.snapshot().flatMap(({ pcm }) => [...pcm]);
 
 /** Samples that count on from `from`, so that a hole or a swap shows. */
@@ -141,7 +140,7 @@ function counting(length: number, from: number): Int16Array {
 test("sound fed in chunks of 20 ms for 3 minutes is the last 1,920,000 samples in 3,840,000 bytes", () => {
   const audio = new AudioBuffer();
   for (let i = 1; i <= 9_000; i++) {
-    audio.push(counting(320, i * 320), received(i * 20), {});
+    audio.push(counting(320, i * 320), i * 20, {});
   }
   assert.deepEqual([audio.samples, audio.bytes], [1_920_000, 3_840_000]);
   assert.deepEqual(samplesIn(audio), [...counting(1_920_000, 3_001 * 320)]);
@@ -150,9 +149,9 @@ test("sound fed in chunks of 20 ms for 3 minutes is the last 1,920,000 samples i
 
 test("of a chunk that is longer than the buffer its end is kept, and of the one before it less than a second is lost", () => {
   const audio = new AudioBuffer();
-  audio.push(counting(2_000_000, 0), received(0), {});
+  audio.push(counting(2_000_000, 0), 0, {});
   assert.deepEqual(samplesIn(audio), [...counting(1_920_000, 80_000)]);
-  audio.push(counting(10, 2_000_000), received(1), {});
+  audio.push(counting(10, 2_000_000), 1, {});
   const kept = samplesIn(audio);
   assert.ok(kept.length > 1_920_000 - 16_000, `${kept.length}`);
   assert.deepEqual(kept, [...counting(kept.length, 2_000_010 - kept.length)]);
@@ -162,7 +161,7 @@ test("of a chunk that is longer than the buffer its end is kept, and of the one 
 test("a caller that overwrites its samples after the push changes nothing", () => {
   const audio = new AudioBuffer();
   for (const chunk of [counting(10, 0), Float32Array.of(0.5), Uint8Array.of(1, 0)]) {
-    audio.push(chunk, received(0), {});
+    audio.push(chunk, 0, {});
     chunk.fill(7);
   }
   assert.deepEqual(samplesIn(audio), [...counting(10, 0), 16_383, 1]);
@@ -170,8 +169,8 @@ test("a caller that overwrites its samples after the push changes nothing", () =
 
 test("sound of more than 120 s ago goes, whatever comes after a pause", () => {
   const audio = new AudioBuffer();
-  audio.push(counting(320, 0), received(1_000), {});
-  audio.push(counting(320, 320), received(111_000), {});
+  audio.push(counting(320, 0), 1_000, {});
+  audio.push(counting(320, 320), 111_000, {});
   audio.expire(121_000);
   assert.equal(audio.samples, 640);
   audio.expire(121_001);

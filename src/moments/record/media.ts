@@ -3,7 +3,7 @@ import { withoutPhotoMetadata } from "../../core/chat/photo-metadata.ts";
 import { rememberDigest } from "../package/content.ts";
 import { audioRateHz } from "../package/package-sink.ts";
 import { isDimension, jpegFacts } from "./jpeg.ts";
-import { limits, type Received, Ring } from "./ring.ts";
+import { limits, Ring } from "./ring.ts";
 
 export interface SourceTime {
   /** The sender's own time, in milliseconds of its clock: of the picture, or of the first sample. */
@@ -51,7 +51,9 @@ export type PushResult =
   | "format";
 
 /** What is known of a picture beside its bytes. */
-export interface FrameFacts extends Received {
+export interface FrameFacts {
+  /** When it was received. */
+  readonly atMs: number;
   readonly camera: string | null;
   /** When it was taken, on the sender's clock. */
   readonly sourceMs: number | null;
@@ -123,12 +125,12 @@ export class FrameBuffer extends Ring<BufferedFrame> {
    * Says whether a picture is far enough from the last accepted one: by the sender's clock where one camera
    * sent both with its time, since a network delivers unevenly; else by when they were received.
    */
-  isDue({ camera, sourceMs, monoMs }: FrameFacts): boolean {
+  isDue({ camera, sourceMs, atMs }: FrameFacts): boolean {
     const last = this.#last;
     const { frameEveryMs } = limits;
     if (last === undefined) return true;
     const isOther = camera !== last.camera || sourceMs === null || last.sourceMs === null;
-    if (isOther || sourceMs < last.sourceMs) return monoMs - last.monoMs >= frameEveryMs;
+    if (isOther || sourceMs < last.sourceMs) return atMs - last.atMs >= frameEveryMs;
     return sourceMs - last.sourceMs >= frameEveryMs * (1 - tolerance);
   }
 }
@@ -139,7 +141,9 @@ function isRawFrame({ data, width, height, channels }: RawFrame): boolean {
 }
 
 /** A piece of sound as it is kept. Its samples must not change: snapshots share them. */
-export interface BufferedAudio extends Received {
+export interface BufferedAudio {
+  /** When it was received. */
+  readonly atMs: number;
   readonly pcm: Int16Array;
   readonly bytes: number;
   readonly seq: number;
@@ -165,19 +169,19 @@ export class AudioBuffer extends Ring<BufferedAudio> {
   }
 
   /** Copies a chunk; ignores an empty one. @returns `format`: its bytes end within a sample. */
-  push(chunk: AudioChunk, received: Received, { encoding, sourceMs }: AudioPush): PushResult {
+  push(chunk: AudioChunk, atMs: number, { encoding, sourceMs }: AudioPush): PushResult {
     const samples = chunk instanceof Uint8Array ? samplesOf(chunk, encoding) : chunk;
     if (samples === undefined) return "format";
     const { length } = samples;
     if (length > 0) this.fed++;
     // The beginning of a chunk that is too long would be dropped at once.
-    for (let at = Math.max(length - limits.audioSamples, 0); at < length; ) {
-      const pcm = pcmOf(samples.subarray(at, at + limits.audioPieceSamples));
-      at += pcm.length;
+    for (let end = Math.max(length - limits.audioSamples, 0); end < length; ) {
+      const pcm = pcmOf(samples.subarray(end, end + limits.audioPieceSamples));
+      end += pcm.length;
       this.#seq++;
-      const sourceEndMs = sourceMs === undefined ? null : sourceMs + millisOf(at);
-      const kept = { pcm, bytes: pcm.byteLength, seq: this.#seq, isEnd: at === length };
-      this.add({ ...received, ...kept, sourceEndMs });
+      const sourceEndMs = sourceMs === undefined ? null : sourceMs + millisOf(end);
+      const kept = { pcm, bytes: pcm.byteLength, seq: this.#seq, isEnd: end === length };
+      this.add({ ...kept, atMs, sourceEndMs });
     }
     return "accepted";
   }

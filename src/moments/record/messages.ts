@@ -3,7 +3,7 @@ import { checkPersonName } from "../../core/chat/person-name.ts";
 import { checkJson, type Json } from "../../core/json.ts";
 import { checked, flag, number, optional, required, text, word } from "../../core/shape.ts";
 import { type MessageRole, members, type PackageMessage } from "../package/record.ts";
-import { limits, millis, type Received, Ring, seconds, type Zero } from "./ring.ts";
+import { limits, millis, Ring, seconds, type Zero } from "./ring.ts";
 
 /** A message as it is fed. */
 export interface NewMessage {
@@ -35,11 +35,9 @@ export interface NewMessage {
 export interface BufferedMessage extends Omit<PackageMessage, "timestamp" | "t_ms"> {
   readonly chatId: string | null;
   readonly live: boolean;
-  /** When it was first heard of, on the monotonic clock. */
-  readonly timeMs: number;
-  /** When that was, on the clock of ages, and when it was last heard of. */
-  readonly ageMs: number;
-  readonly endedAgeMs: number;
+  /** When it was first heard of, and when last. */
+  readonly atMs: number;
+  readonly endedMs: number;
   readonly bytes: number;
 }
 
@@ -89,17 +87,16 @@ export class MessageBuffer extends Ring<BufferedMessage> {
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a field is wrong.
    */
-  push(message: NewMessage, received: Received): BufferedMessage {
+  push(message: NewMessage, nowMs: number): BufferedMessage {
     const { id, agoMs = 0 } = message;
-    const ageMs = received.ageMs - agoMs;
+    const endedMs = nowMs - agoMs;
     const known = id === undefined ? undefined : this.snapshot().find((kept) => kept.id === id);
     const seq = known?.seq ?? this.#seq + 1;
     const made = bufferedMessage(message, {
       id: id ?? `${this.#sessionId}:${seq}`,
       seq,
-      timeMs: known?.timeMs ?? received.monoMs - agoMs,
-      ageMs: known?.ageMs ?? ageMs,
-      endedAgeMs: ageMs,
+      atMs: known?.atMs ?? endedMs,
+      endedMs,
     });
     this.add(made, known);
     this.#seq = Math.max(this.#seq, seq);
@@ -107,7 +104,7 @@ export class MessageBuffer extends Ring<BufferedMessage> {
   }
 }
 
-type Place = Pick<BufferedMessage, "id" | "seq" | "timeMs" | "ageMs" | "endedAgeMs">;
+type Place = Pick<BufferedMessage, "id" | "seq" | "atMs" | "endedMs">;
 
 /** @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE` */
 export function bufferedMessage(message: NewMessage, place: Place): BufferedMessage {
@@ -145,7 +142,7 @@ export function bufferedMessage(message: NewMessage, place: Place): BufferedMess
 export function draftMessage(buffered: BufferedMessage, zero: Zero): PackageMessage {
   const { role, text, id, seq, turn_id, synthetic, interrupted, truncated } = buffered;
   const { tool_calls, tool_call_id, name, attachments, live } = buffered;
-  const t = buffered.timeMs - zero.monoMs;
+  const t = buffered.atMs - zero.atMs;
   // Of an answer that was still coming out, this much was delivered.
   const delivered = buffered.delivered ?? (live ? text : null);
   const said = { role, text, timestamp: seconds(zero.wallMs + t), id, seq, turn_id };

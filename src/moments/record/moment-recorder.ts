@@ -41,10 +41,8 @@ import { SaveQueue } from "./save-queue.ts";
 import { judgedMessages } from "./target-turn.ts";
 
 const closeMs = 4_000;
-/** How many moments may wait to be saved. */
+/** How many moments may wait to be saved: each holds at most what the buffers do, and its post-roll. */
 const maxWaiting = 4;
-/** How many bytes of pictures and sound they may hold together, what they share counted once. */
-const maxPinnedBytes = 80_000_000;
 /** The same touch of the same turn within this time repeats the first. */
 const duplicateMs = 30_000;
 const hourMs = 3_600_000;
@@ -81,7 +79,7 @@ export class MomentRecorder {
   readonly #queue: SaveQueue;
   /** By the ids of packages: that of the receipt, and that of its name where its first one was taken. */
   readonly #receipts = new Lru<string, Receipt>(maxReceipts);
-  #pats: readonly { readonly id: string; readonly ageMs: number; readonly about: string }[] = [];
+  #pats: readonly { readonly id: string; readonly atMs: number; readonly about: string }[] = [];
   /** When moments with pictures or sound were recorded in the last hour. */
   #media: readonly number[] = [];
   readonly #live = new Map<string, () => unknown>();
@@ -140,7 +138,7 @@ export class MomentRecorder {
 
   #facts({ camera, sourceMs = Number.NaN }: FramePush): FrameFacts {
     const known = Number.isFinite(sourceMs) ? sourceMs : null;
-    return { ...this.#buffers.now(), camera: camera ?? null, sourceMs: known };
+    return { atMs: this.#buffers.now(), camera: camera ?? null, sourceMs: known };
   }
 
   /** Feeds sound: float32 or 16 bits, 16 kHz mono. */
@@ -171,7 +169,7 @@ export class MomentRecorder {
   saw(person: string): void {
     // Also where nothing may be kept yet: who agrees in the next two minutes is seen with this name.
     const { people, now } = this.#buffers;
-    if (!this.#isClosed) people.set(person, now().ageMs);
+    if (!this.#isClosed) people.set(person, now());
   }
 
   get consent(): Consent {
@@ -231,7 +229,7 @@ export class MomentRecorder {
   record(input: MomentInput): Receipt {
     const label = checkLabel(input);
     const { clock, random, uploads } = this.#options;
-    const zero = { ...this.#buffers.now(), wallMs: clock.now() };
+    const zero = { atMs: this.#buffers.now(), wallMs: clock.now() };
     const { idempotencyKey: key } = input;
     // A key makes the same id in every run, so that what it recorded is found again.
     const fill =
@@ -251,22 +249,22 @@ export class MomentRecorder {
     const refused = (reason: ReceiptReason, more = {}) =>
       new Receipt({ ...state, reason, ...more });
     if (this.#isClosed) return refused("closed");
-    this.#expire(zero.ageMs);
+    this.#expire(zero.atMs);
     const { messages, frames, audio, captured } = this.#buffers;
     const seen = messages.snapshot();
     const { messages: said, ...words } = this.#consent.messages
       ? judgedMessages(seen, input, label, zero)
       : judgedMessages([], withoutWords(input), label, zero);
-    this.#pats = this.#pats.filter(({ ageMs }) => zero.ageMs - ageMs <= duplicateMs);
+    this.#pats = this.#pats.filter(({ atMs }) => zero.atMs - atMs <= duplicateMs);
     const { chatId, target } = words;
     const about = JSON.stringify([label.sentiment, chatId, target.judged?.message_ids ?? null]);
     const isPat = label.channel === "touch" || label.source === "auto";
     const repeated = isPat ? this.#pats.find((pat) => pat.about === about) : undefined;
     if (repeated !== undefined) return refused("duplicate", { duplicate_of: repeated.id });
-    if (this.#isFull) return refused("busy");
+    if (this.#held.length >= maxWaiting) return refused("busy");
     const hasMedia = frames.count > 0 || audio.samples > 0;
     const isOld = words.from === "transcript";
-    const mayKeep = isOld || !hasMedia || this.#mayKeepMedia(zero.ageMs);
+    const mayKeep = isOld || !hasMedia || this.#mayKeepMedia(zero.atMs);
     const unsaid = this.#consent.messages ? null : ("consent" as const);
     const inTime = mayKeep ? unsaid : ("rate_cap" as const);
     const reduced = isOld ? ("old_target" as const) : inTime;
@@ -278,7 +276,7 @@ export class MomentRecorder {
     const consent = this.#consent;
     const moment = beginMoment(receipt, { ...trigger, consent }, said, this.#buffers);
     this.#receipts.set(id, receipt);
-    if (isPat) this.#pats = [...this.#pats, { id, ageMs: zero.ageMs, about }];
+    if (isPat) this.#pats = [...this.#pats, { id, atMs: zero.atMs, about }];
     this.#capture(moment);
     return receipt;
   }
@@ -353,7 +351,9 @@ export class MomentRecorder {
 
   get stats(): MomentStats {
     const { messages, frames, audio, captured, now } = this.#buffers;
-    this.#expire(now().ageMs);
+    this.#expire(now());
+    // What moments share is counted once.
+    const media = [...new Set(this.#held.flatMap(mediaOf))];
     return {
       messages: messages.count,
       frames: frames.count,
@@ -362,7 +362,7 @@ export class MomentRecorder {
       bytes: messages.bytes + frames.bytes + audio.bytes + captured.bytes,
       limits: bufferBounds,
       waiting: this.#held.length,
-      pinned_bytes: this.#pinnedBytes(),
+      pinned_bytes: media.reduce((sum, { byteLength }) => sum + byteLength, 0),
       consent: this.#consent,
     };
   }
@@ -378,15 +378,9 @@ export class MomentRecorder {
   }
 
   /** Drops pictures and sound that are too old by now. */
-  #expire(ageMs: number): void {
-    this.#buffers.frames.expire(ageMs);
-    this.#buffers.audio.expire(ageMs);
-  }
-
-  get #isFull(): boolean {
-    const waiting = this.#held.length;
-    const more = this.#buffers.frames.bytes + this.#buffers.audio.bytes;
-    return waiting >= maxWaiting || (waiting > 0 && this.#pinnedBytes() + more > maxPinnedBytes);
+  #expire(nowMs: number): void {
+    this.#buffers.frames.expire(nowMs);
+    this.#buffers.audio.expire(nowMs);
   }
 
   /** Moments that are captured, or wait to be saved. */
@@ -394,17 +388,11 @@ export class MomentRecorder {
     return [...this.#captures.keys(), ...this.#queue.waiting];
   }
 
-  /** Counts what moments share once. */
-  #pinnedBytes(): number {
-    const media = new Set(this.#held.flatMap(mediaOf));
-    return [...media].reduce((sum, { byteLength }) => sum + byteLength, 0);
-  }
-
   /** Whether a moment may keep pictures and sound; it counts then. */
-  #mayKeepMedia(ageMs: number): boolean {
-    const lately = this.#media.filter((at) => ageMs - at < hourMs);
+  #mayKeepMedia(nowMs: number): boolean {
+    const lately = this.#media.filter((at) => nowMs - at < hourMs);
     const mayKeep = lately.length < maxMediaPerHour;
-    this.#media = mayKeep ? [...lately, ageMs] : lately;
+    this.#media = mayKeep ? [...lately, nowMs] : lately;
     return mayKeep;
   }
 

@@ -106,9 +106,9 @@ export function beginMoment(
 /** Ends the post-roll now: from here on the moment holds all that it will have. */
 export function endMoment(moment: Moment, buffers: MomentBuffers): void {
   const { zero, label } = moment;
-  const passedMs = Math.max(buffers.now().monoMs - zero.monoMs, 0);
+  const passedMs = Math.max(buffers.now() - zero.atMs, 0);
   const postMs = Math.min(passedMs, label.postRollMs);
-  if (postMs > 0) roll(moment, buffers, zero.monoMs + postMs);
+  if (postMs > 0) roll(moment, buffers, zero.atMs + postMs);
   moment.ended = endOf(moment, buffers, postMs);
 }
 
@@ -117,7 +117,7 @@ function roll(moment: Moment, { frames, audio, messages }: MomentBuffers, endMs:
   const { lastSeq, chatId, from, consent, zero } = moment;
   const isLater = (held: readonly { readonly seq: number }[]) => {
     const last = held.at(-1)?.seq ?? 0;
-    return ({ seq, monoMs }: BufferedFrame | BufferedAudio) => seq > last && monoMs <= endMs;
+    return ({ seq, atMs }: BufferedFrame | BufferedAudio) => seq > last && atMs <= endMs;
   };
   if (hasMedia(moment)) {
     moment.frames = [...moment.frames, ...frames.snapshot().filter(isLater(moment.frames))];
@@ -125,8 +125,8 @@ function roll(moment: Moment, { frames, audio, messages }: MomentBuffers, endMs:
   }
   if (from === "transcript" || !consent.messages) return;
   const later = messages.snapshot().filter((message) => {
-    const { seq, timeMs } = message;
-    const isInTime = timeMs > zero.monoMs && timeMs <= endMs;
+    const { seq, atMs } = message;
+    const isInTime = atMs > zero.atMs && atMs <= endMs;
     return seq > lastSeq && isInTime && isOfChat(message, chatId);
   });
   moment.messages = [...moment.messages, ...later.map((message) => draftMessage(message, zero))];
@@ -136,7 +136,7 @@ function endOf(moment: Moment, buffers: MomentBuffers, postMs: number) {
   const { zero, input, consent, frames, audio } = moment;
   const captured = buffers.captured.snapshot();
   const { provider = null, model = null } = captured;
-  const firstMs = (frames[0]?.monoMs ?? zero.monoMs) - zero.monoMs;
+  const firstMs = (frames[0]?.atMs ?? zero.atMs) - zero.atMs;
   return {
     preMs: -Math.min(0, firstMs, draftAudio(audio, zero)?.start_t_ms ?? 0),
     postMs,
@@ -150,7 +150,7 @@ function endOf(moment: Moment, buffers: MomentBuffers, postMs: number) {
 /** Who was there: told where somebody may be seen or heard. */
 function peopleOf({ zero, consent }: Moment, { people }: MomentBuffers): readonly string[] {
   if (!consent.frames && !consent.audio) return [];
-  const since = zero.ageMs - limits.mediaAgeMs;
+  const since = zero.atMs - limits.mediaAgeMs;
   return [...people].flatMap(([name, at]) => (at >= since ? [name] : [])).sort();
 }
 
@@ -166,8 +166,8 @@ export function factsOf(moment: Moment, buffers: MomentBuffers): MomentFacts {
 }
 
 function draftFrame(frame: BufferedFrame, zero: Zero): DraftFrame {
-  const { monoMs, seq, width, height, camera, sourceMs: source_t_ms, jpeg } = frame;
-  const t = monoMs - zero.monoMs;
+  const { atMs, seq, width, height, camera, sourceMs: source_t_ms, jpeg } = frame;
+  const t = atMs - zero.atMs;
   const timestamp = seconds(zero.wallMs + t);
   return { t_ms: millis(t), timestamp, seq, width, height, camera, source_t_ms, jpeg };
 }
@@ -181,7 +181,7 @@ function draftAudio(pieces: readonly BufferedAudio[], zero: Zero) {
   const lastsMs = millisOf(samples);
   return {
     samples,
-    start_t_ms: millis(newest.monoMs - lastsMs - zero.monoMs),
+    start_t_ms: millis(newest.atMs - lastsMs - zero.atMs),
     source_t_ms: sourceEndMs === null ? null : sourceEndMs - lastsMs,
     chunks: pieces.filter(({ isEnd }) => isEnd).length,
   };

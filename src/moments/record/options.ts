@@ -1,13 +1,12 @@
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { fillWithRandom } from "../../core/ids.ts";
 import { type Logger, silentLogger } from "../../core/logger.ts";
-import { anObject, type Checks, type Defaults } from "../../core/options.ts";
 import { systemTimers, type Timers } from "../../core/timers.ts";
+import type { MomentsOptions } from "../options.ts";
 import type { PackageSink } from "../package/package-sink.ts";
 import type { Consent } from "../package/record.ts";
-import { type ConsentInput, checkConsent, initialConsent } from "./consent.ts";
-import type { FrameEncoder } from "./media.ts";
-import type { ReadFile, Redact } from "./moment.ts";
+import { checkConsent, initialConsent } from "./consent.ts";
+import type { ReadFile } from "./moment.ts";
 import type { ReceiptState } from "./receipt.ts";
 
 /** `failed`: not yet, tried again; `discarded`: never will be; `retracted`: also by deleting it. */
@@ -19,35 +18,9 @@ export interface MomentEvent {
   readonly receipt: ReceiptState;
 }
 
-/** What is recorded, and how much of it. */
-export interface RecordingOptions {
-  /** The run's id: 8 hexadecimal digits. */
-  readonly sessionId: string;
-  /** What writes the packages: stored in each. */
-  readonly software: { readonly name: string; readonly version: string };
-  /**
-   * The consent that applies until someone gives or refuses theirs.
-   * @default messages alone; nothing leaves the machine
-   */
-  readonly consent?: ConsentInput | undefined;
-  /** Makes a JPEG of raw pictures. Absent: they are refused. */
-  readonly encoder?: FrameEncoder | undefined;
-  readonly redact?: Redact | undefined;
-}
+type Recording = "sessionId" | "software" | "consent" | "encoder" | "redact";
 
-export const recordingDefaults = {
-  consent: undefined,
-  encoder: undefined,
-  redact: undefined,
-} as const satisfies Defaults<RecordingOptions>;
-
-export const recordingChecks: Checks<RecordingOptions> = {
-  sessionId: ["8 hexadecimal digits", (value) => /^[0-9a-f]{8}$/.test(String(value))],
-  software: anObject,
-  consent: anObject,
-};
-
-export interface RecorderOptions extends RecordingOptions {
+export interface RecorderOptions extends Pick<MomentsOptions, Recording> {
   /** Where moments are kept. */
   readonly sink: PackageSink;
   /** What was agreed to in an earlier run, as it was kept. It goes before `consent`. */

@@ -20,16 +20,10 @@ export const limits = {
   capturedBytes: 262_144,
 } as const;
 
-/** When something was received. */
-export interface Received {
-  /** Of the monotonic clock: throttles and distances. */
-  readonly monoMs: number;
-  /** Of a clock that goes on while the machine sleeps: age limits. Never goes back. */
-  readonly ageMs: number;
-}
-
 /** When somebody reacted: all times of a moment are told from it. */
-export interface Zero extends Received {
+export interface Zero {
+  /** On the clock by which things are received: see `captureClock`. */
+  readonly atMs: number;
   readonly wallMs: number;
 }
 
@@ -40,8 +34,10 @@ interface RingLimits {
   readonly ageMs?: number;
 }
 
-interface Sized extends Pick<Received, "ageMs"> {
+interface Sized {
   readonly bytes: number;
+  /** When it was received: see `captureClock`. */
+  readonly atMs: number;
 }
 
 /**
@@ -68,7 +64,7 @@ export class Ring<T extends Sized> {
   /** Adds it at the end, or puts it where `old` is. */
   add(item: T, old?: T): void {
     if (old === undefined) {
-      this.expire(item.ageMs);
+      this.expire(item.atMs);
       this.#items.push(item);
     } else this.#items[this.#items.indexOf(old)] = item;
     this.#bytes += item.bytes - (old?.bytes ?? 0);
@@ -79,9 +75,9 @@ export class Ring<T extends Sized> {
   }
 
   /** Drops what is older than the limit: an item is kept as long as its age is at most that. */
-  expire(nowAgeMs: number): void {
+  expire(nowMs: number): void {
     const { ageMs = Number.POSITIVE_INFINITY } = this.#limits;
-    while (nowAgeMs - (this.#items[0]?.ageMs ?? nowAgeMs) > ageMs) this.#drop();
+    while (nowMs - (this.#items[0]?.atMs ?? nowMs) > ageMs) this.#drop();
   }
 
   /** Oldest first; the caller's own list. */

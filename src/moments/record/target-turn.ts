@@ -28,13 +28,13 @@ export function judgedMessages(
   const { turnId, messageId, targetMessageId, transcript = [] } = input;
   const chatId = input.chatId ?? chatOf(seen, input);
   const ids = { turnId, messageId, targetMessageId };
-  const reaction = { ...ids, channel: label.channel, source: label.source, ageMs: zero.ageMs };
+  const reaction = { ...ids, channel: label.channel, source: label.source, atMs: zero.atMs };
   const ours = seen.filter((message) => isOfChat(message, chatId));
   const target = targetTurn(ours, { ...reaction, chatId });
   // A named answer whose question has left the buffer is of no use for training.
   const isWhole = target && (targetMessageId === undefined || hasQuestion(ours, target));
   const old = isWhole ? [] : transcript.slice(-limits.messages);
-  const said = old.map((message, index) => oldMessage(message, index + 1, zero.ageMs));
+  const said = old.map((message, index) => oldMessage(message, index + 1, zero.atMs));
   const oldTarget = said.length === 0 ? undefined : targetTurn(said, { ...reaction, chatId: null });
   if (oldTarget !== undefined) {
     const messages = said.map((message, index) => {
@@ -66,8 +66,8 @@ function chatOf(seen: readonly BufferedMessage[], input: MomentInput): string | 
   return (named ?? seen.findLast((message) => message.chatId !== null))?.chatId ?? null;
 }
 
-function oldMessage(message: TranscriptMessage, seq: number, ageMs: number): BufferedMessage {
-  const place = { id: message.id, seq, timeMs: 0, ageMs, endedAgeMs: ageMs };
+function oldMessage(message: TranscriptMessage, seq: number, atMs: number): BufferedMessage {
+  const place = { id: message.id, seq, atMs, endedMs: atMs };
   return bufferedMessage({ ...message, live: false }, place);
 }
 
@@ -75,8 +75,7 @@ function oldMessage(message: TranscriptMessage, seq: number, ageMs: number): Buf
 export interface Reaction extends Pick<MomentInput, "turnId" | "messageId" | "targetMessageId"> {
   readonly channel: Channel;
   readonly source: Source;
-  /** Now, on the clock of ages. */
-  readonly ageMs: number;
+  readonly atMs: number;
   /** Null: not known, and every message counts. */
   readonly chatId: string | null;
 }
@@ -107,7 +106,7 @@ export function targetTurn(
   messages: readonly BufferedMessage[],
   reaction: Reaction,
 ): TargetTurn | undefined {
-  const { chatId, targetMessageId, channel, ageMs } = reaction;
+  const { chatId, targetMessageId, channel, atMs } = reaction;
   const turns = turnsIn(messages.filter((message) => isOfChat(message, chatId)));
   const trigger = triggerOf(turns, reaction);
   const asked = trigger?.messages.findLast(({ role }) => role === "USER");
@@ -126,15 +125,15 @@ export function targetTurn(
   }
   const others = turns.filter((turn) => turn !== trigger && isJudgeable(turn)).reverse();
   const answering = others.find(({ isLive, answers }) => {
-    return isLive && ageMs - Math.min(...answers.map((answer) => answer.ageMs)) >= answeringMs;
+    return isLive && atMs - Math.min(...answers.map((answer) => answer.atMs)) >= answeringMs;
   });
   const isByHand = channel === "touch" || channel === "button";
   if (isByHand && answering !== undefined) return found(answering, "answering");
   const before = trigger?.first ?? Number.POSITIVE_INFINITY;
   const last = others.find(({ first, isLive }) => first < before && !isLive);
   if (last === undefined) return none("no_assistant_turn");
-  const endedAgeMs = Math.max(...last.answers.map((answer) => answer.endedAgeMs));
-  return ageMs - endedAgeMs > recentMs ? none("too_old") : found(last, "last-assistant");
+  const endedMs = Math.max(...last.answers.map((answer) => answer.endedMs));
+  return atMs - endedMs > recentMs ? none("too_old") : found(last, "last-assistant");
 }
 
 /** Messages without a chat belong to all of them. */

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { invalid } from "../../core/errors.ts";
-import { autoRecord } from "./auto-record.ts";
-import type { MomentInput } from "./label.ts";
-import { checkLabel } from "./label.ts";
-import { Receipt } from "./receipt.ts";
+import { autoRecord } from "../record/auto-record.ts";
+import type { MomentInput } from "../record/label.ts";
+import { checkLabel } from "../record/label.ts";
+import { Receipt } from "../record/receipt.ts";
 import { rememberSkills } from "./skills.ts";
 
 const state = { id: "0", name: "n", accepted: true, durable: false, uploaded: false };
