@@ -2,8 +2,8 @@
 import { type Clock, systemClock } from "../src/core/clock.ts";
 import type { PackageSink } from "../src/moments/package/package-sink.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
-import type { PushResult } from "../src/moments/record/frame-buffer.ts";
 import type { MomentInput } from "../src/moments/record/label.ts";
+import type { PushResult } from "../src/moments/record/media.ts";
 import { MomentRecorder } from "../src/moments/record/moment-recorder.ts";
 import { redJpeg } from "../test/support/feedback-packages.ts";
 

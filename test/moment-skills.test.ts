@@ -15,8 +15,8 @@ import { openThroughline } from "../src/core/throughline.ts";
 import { systemTimers } from "../src/core/timers.ts";
 import type { Turn } from "../src/core/turns/turn.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
-import { reactionsPrompt } from "../src/moments/record/skills.ts";
 import { offerSkills, startMoments } from "../src/moments/start-moments.ts";
+import { reactionsPrompt } from "../src/moments/turns/skills.ts";
 import { createServer } from "../src/server/server.ts";
 import { jsonOf } from "./support/server-fixture.ts";
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ConsentInput } from "../src/moments/record/consent.ts";
 import type { MomentInput } from "../src/moments/record/label.ts";
-import type { NewMessage } from "../src/moments/record/message-buffer.ts";
+import type { NewMessage } from "../src/moments/record/messages.ts";
 import { faultyDisk } from "./support/faulty-disk.ts";
 import { everything, liked, MomentsWorld, picture } from "./support/moments-world.ts";
 import { path, wholePackages } from "./support/package-workload.ts";

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
-import { MomentRecorder } from "../src/moments/record/moment-recorder.ts";
-import type { MomentRecorderOptions } from "../src/moments/record/options.ts";
+import { type MomentsOptions, momentsSettings } from "../src/moments/options.ts";
 import { openPostgresStorage, type PostgresStorageOptions } from "../src/postgres/postgres.ts";
 
 /** A pool that is not to be used: nothing listens there. */
@@ -17,7 +16,7 @@ const pool = {
   },
 };
 const software = { name: "test", version: "1" };
-const sink = { sink: {}, sessionId: "0a63cda9", software };
+const run = { sessionId: "0a63cda9", software };
 
 /** Each takes options that are whole but for those of a row, and resolves when they are taken. */
 const doors = {
@@ -35,8 +34,8 @@ const doors = {
       ...given,
     } as unknown as PostgresStorageOptions);
   },
-  async recorder(given: object) {
-    await new MomentRecorder({ ...sink, ...given } as unknown as MomentRecorderOptions).close();
+  async startMoments(given: object) {
+    momentsSettings({ ...run, ...given } as MomentsOptions);
   },
 };
 type Door = keyof typeof doors;
@@ -90,8 +89,8 @@ const refused: readonly [door: Door, given: readonly unknown[], message: string 
   ...rows("openPostgresStorage", "durability", [null, "power_cut", "off", ""]),
   ["openPostgresStorage", [{ migrate: "yes" }, { migrate: 1 }], "migrate must be true or false"],
   ["openPostgresStorage", [{ companion: 5 }, { companion: null }], "companion must be "],
-  ["recorder", [{ onEvent: {} }, { onEvent: "x" }], "onEvent must be a function"],
-  ["recorder", [{ consent: [] }, { consent: null }], "consent must be an object"],
+  ["startMoments", [{ hurtful: {} }, { hurtful: "x" }], "hurtful must be a function"],
+  ["startMoments", [{ consent: [] }, { consent: null }], "consent must be an object"],
   [
     "openPostgresStorage",
     [{ pool: { ...pool, options: { max: 1 } } }],
@@ -133,7 +132,7 @@ const names: Readonly<Record<Door, readonly string[]>> = {
   openPostgresStorage: [
     ...["companion", "leaseMs", "durability", "migrate", "clock", "timers", "newId", "logger"],
   ],
-  recorder: ["consent", "encoder", "redact", "onEvent"],
+  startMoments: ["consent", "encoder", "redact", "mode", "s3", "persona", "hurtful"],
 };
 for (const [door, absent] of Object.entries(names) as [Door, readonly string[]][]) {
   test(`every option of ${door} that is undefined is as if absent`, async () => {

@@ -17,7 +17,7 @@ import sharp from "sharp";
 import { silentLogger } from "../src/core/logger.ts";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
 import { checkMoments } from "../src/moments/checks/moments.ts";
-import type { MomentsOptions } from "../src/moments/moments.ts";
+import type { MomentsOptions } from "../src/moments/options.ts";
 import { readManifest, writeManifest } from "../src/moments/package/manifest.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
@@ -86,7 +86,7 @@ test("praise for an answer is a package with what was said, seen and heard", asy
   assert.deepEqual(await jsonOf(audio, 200), { result: "accepted" });
   const stats = schemas.stats.strict().parse(await c.get("/api/feedback/stats"));
   assert.deepEqual([stats.messages, stats.frames, stats.audio_seconds], [2, 1, 1]);
-  const most = { messages: 50, frames: 240, audio_seconds: 120, bytes: 18_166_144 };
+  const most = { messages: 50, frames: 240, audio_seconds: 120, bytes: 18_102_144 };
   assert.deepEqual(stats.limits, most);
   assert.equal(stats.storage_reason, "no_bucket");
 

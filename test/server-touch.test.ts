@@ -7,7 +7,7 @@ import { type TestContext, test } from "node:test";
 import { factsOf } from "../src/app/companion.ts";
 import { follow, recordPat } from "../src/app/moments.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import type { MomentsOptions } from "../src/moments/moments.ts";
+import type { MomentsOptions } from "../src/moments/options.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
 import { startMoments } from "../src/moments/start-moments.ts";
 import { awakeCompanion } from "./support/awake.ts";

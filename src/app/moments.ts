@@ -37,9 +37,8 @@ async function start(
     await extend(throughline);
     return {};
   }
-  const { startConfiguredMoments } = await import("../moments/commands/start-moments.ts");
-  const { offerSkills } = await import("../moments/turns/skills.ts");
-  const { rememberSkills } = await import("../moments/record/skills.ts");
+  const { startConfiguredMoments } = await import("../moments/commands/feedback.ts");
+  const { offerSkills, rememberSkills } = await import("../moments/turns/skills.ts");
   const started = await startConfiguredMoments(throughline, settings, {
     sessionId: facts.runId,
     persona,

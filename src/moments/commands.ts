@@ -9,6 +9,7 @@ import {
 } from "../cli/command.ts";
 import { isoTime } from "../core/clock.ts";
 import { feedbackExportFormats } from "./export/options.ts";
+import { sentiments } from "./package/package-name.ts";
 
 const addFeedbackCommand: AddCommand = (program, context) => {
   const feedback = program
@@ -33,7 +34,7 @@ const addFeedbackCommand: AddCommand = (program, context) => {
         "tried again only by `feedback upload`.",
     )
     .takes("json")
-    .action(async (flags) => (await import("./commands/feedback.ts")).list(flags, context));
+    .action(async (flags) => (await feedbackCommands()).list(flags, context));
   addRecord(feedback, context);
   addExport(feedback, context);
   addUpload(feedback, context);
@@ -46,7 +47,9 @@ const addFeedbackCommand: AddCommand = (program, context) => {
 /** `feedback`. */
 export const momentsCommands: Commands = { feedback: addFeedbackCommand };
 
-const sentiments = ["positive", "negative"] as const;
+// Loaded when one of them runs.
+const feedbackCommands = () => import("./commands/feedback.ts");
+const packages = () => import("./commands/feedback-packages.ts");
 
 function addRecord(feedback: Command, context: Context): void {
   feedback
@@ -65,9 +68,7 @@ function addRecord(feedback: Command, context: Context): void {
     .option("--correction <text>", "what the answer should have been", notEmpty)
     .option("--note <text>", "what to do differently next time", notEmpty)
     .takes("json")
-    .action(async (flags) =>
-      (await import("./commands/feedback-record.ts")).record(flags, context),
-    );
+    .action(async (flags) => (await feedbackCommands()).record(flags, context));
 }
 
 function addExport(feedback: Command, context: Context): void {
@@ -131,7 +132,7 @@ function addUpload(feedback: Command, context: Context): void {
         "pending or dead.",
     )
     .takes("createBucket", "json")
-    .action(async (flags) => (await import("./commands/feedback.ts")).upload(flags, context));
+    .action(async (flags) => (await feedbackCommands()).upload(flags, context));
 }
 
 function addMarks(feedback: Command, context: Context): void {
@@ -141,17 +142,13 @@ function addMarks(feedback: Command, context: Context): void {
     .option("--reason <text>", "why")
     .option("--release", "end the protection")
     .takes("json")
-    .action(async (name, flags) =>
-      (await import("./commands/feedback-packages.ts")).preserve(name, flags, context),
-    );
+    .action(async (name, flags) => (await packages()).preserve(name, flags, context));
   feedback
     .command("retract <package>")
     .description("Take a reaction back. The package stays, but is left out of every export.")
     .option("--reason <text>", "why")
     .takes("json")
-    .action(async (name, flags) =>
-      (await import("./commands/feedback-packages.ts")).retract(name, flags, context),
-    );
+    .action(async (name, flags) => (await packages()).retract(name, flags, context));
 }
 
 function addCare(feedback: Command, context: Context): void {
@@ -159,9 +156,7 @@ function addCare(feedback: Command, context: Context): void {
     .command("verify [packages...]")
     .description("Check every byte of these packages, or of all, against its checksum.")
     .takes("json")
-    .action(async (names, flags) =>
-      (await import("./commands/feedback-packages.ts")).verify(names, flags, context),
-    );
+    .action(async (names, flags) => (await packages()).verify(names, flags, context));
   feedback
     .command("import <path>")
     .description(
@@ -171,9 +166,7 @@ function addCare(feedback: Command, context: Context): void {
     .option("--allow-upload", "the people in them agreed to their upload")
     .option("--by <name>", "who confirms this", notEmpty)
     .takes("json")
-    .action(async (path, flags) =>
-      (await import("./commands/feedback-packages.ts")).importSeeds(path, flags, context),
-    );
+    .action(async (path, flags) => (await packages()).importSeeds(path, flags, context));
 }
 
 function addRemoval(feedback: Command, context: Context): void {
@@ -193,9 +186,7 @@ function addRemoval(feedback: Command, context: Context): void {
       "remove from the bucket what uploads left that broke off a day ago or earlier",
     )
     .takes("json")
-    .action(async (flags) =>
-      (await import("./commands/feedback-packages.ts")).purge(flags, context),
-    );
+    .action(async (flags) => (await packages()).purge(flags, context));
   feedback
     .command("delete [package]")
     .description("Delete packages and their known copies in buckets, and print what was deleted.")
@@ -205,9 +196,7 @@ function addRemoval(feedback: Command, context: Context): void {
     .option("--in-bucket", "also search the bucket for packages of another home")
     .option("--yes", "do not ask for confirmation")
     .takes("json")
-    .action(async (name, flags) =>
-      (await import("./commands/feedback-packages.ts")).remove(name, flags, context),
-    );
+    .action(async (name, flags) => (await packages()).remove(name, flags, context));
 }
 
 function number(min: number, max: number): (text: string) => number {

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { S3Server } from "../../test/support/s3/s3-server.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
-import type { Moments, MomentsOptions } from "./moments.ts";
+import type { Moments } from "./moments.ts";
+import type { MomentsOptions } from "./options.ts";
 import { consentWording } from "./record/consent.ts";
 import { extendWithMoments, startMoments } from "./start-moments.ts";
 

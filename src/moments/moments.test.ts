@@ -7,7 +7,7 @@ import sharp from "sharp";
 import { S3Server } from "../../test/support/s3/s3-server.ts";
 import type { RemovalReceipt } from "../core/chat/forget.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
-import type { MomentsOptions } from "./moments.ts";
+import type { MomentsOptions } from "./options.ts";
 import { consentWording } from "./record/consent.ts";
 import { extendWithMoments, startMoments } from "./start-moments.ts";
 

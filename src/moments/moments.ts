@@ -3,13 +3,6 @@
 
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
-import {
-  aText,
-  type Checks,
-  type Defaults,
-  type Resolved,
-  resolveOptions,
-} from "../core/options.ts";
 import type { Runtime } from "../core/runtime.ts";
 import { freeSpace, realDisk } from "../core/storage/disk/disk.ts";
 import { isThere } from "../core/storage/files/file-ports.ts";
@@ -18,20 +11,16 @@ import { KeptConsent } from "./directory/consent-file.ts";
 import { type Mark, PackageDirectory } from "./directory/package-directory.ts";
 import type { DeleteReceipt } from "./directory/remove.ts";
 import { isMeant, type Selection } from "./directory/whose.ts";
+import type { MomentsSettings } from "./options.ts";
 import { packageId } from "./package/package-name.ts";
 import type { Consent } from "./package/record.ts";
-import { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
+import { type AutoEvent, autoRecord } from "./record/auto-record.ts";
 import type { ConsentInput } from "./record/consent.ts";
+import type { ReadFile } from "./record/moment.ts";
 import { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
-import type { ReadFile } from "./record/options.ts";
-import {
-  type MomentEvent,
-  type RecordingOptions,
-  recordingChecks,
-  recordingDefaults,
-} from "./record/options.ts";
+import type { MomentEvent } from "./record/options.ts";
 import type { Receipt, ReceiptState } from "./record/receipt.ts";
-import { resolveTarget, type S3Target, type S3TargetOptions } from "./s3/options.ts";
+import { resolveTarget, type S3Target } from "./s3/options.ts";
 import { isClientInstalled, S3Bucket } from "./s3/s3-bucket.ts";
 import { BucketSink } from "./upload/bucket-sink.ts";
 import { type CutOffReceipt, forgetInBucket, removeCutOff } from "./upload/in-bucket.ts";
@@ -42,60 +31,6 @@ import {
   type StorageSettings,
 } from "./upload/mode.ts";
 import { Outbox, type OutboxStatistics, refusals } from "./upload/outbox.ts";
-
-export interface MomentsOptions extends RecordingOptions {
-  /**
-   * Where packages go: `local`; `local+s3`, to the disk and then to the bucket; `s3`, to the bucket,
-   * and to the disk while the bucket is not available. Any other is `local`, and the statistics say so.
-   * @default "local+s3", which is `local` as long as no bucket is named
-   */
-  readonly mode?: string | undefined;
-  /**
-   * Records by rule too: a long pat, and words that hurt, one of either in 30 s.
-   * @default false
-   */
-  readonly autoRecord?: boolean | undefined;
-  /** The bucket. Without one, nothing ever leaves the machine. */
-  readonly s3?: S3TargetOptions | undefined;
-  /**
-   * What stands before every conversation, as the turns have it: kept with each package. A function is
-   * called when somebody reacts. It must not throw.
-   */
-  readonly persona?: string | (() => string) | undefined;
-  /**
-   * Whether models are offered the skills: then the prompt that they get says so.
-   * @default false
-   */
-  readonly withSkills?: boolean | undefined;
-  /** Which of a person's words hurt, such as those of `companion.emotions`. @default none */
-  readonly hurtful?: ((text: string) => readonly string[]) | undefined;
-}
-
-const defaults = {
-  ...recordingDefaults,
-  mode: undefined,
-  autoRecord: false,
-  s3: undefined,
-  persona: undefined,
-  withSkills: false,
-  hurtful: () => [],
-} as const satisfies Defaults<MomentsOptions>;
-
-const checks: Checks<MomentsOptions> = {
-  ...recordingChecks,
-  mode: aText,
-  persona: [
-    "text or a function",
-    (value) => typeof value === "string" || typeof value === "function",
-  ],
-};
-
-export type MomentsSettings = Resolved<MomentsOptions, typeof defaults>;
-
-/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
-export function momentsSettings(given: MomentsOptions): MomentsSettings {
-  return resolveOptions("the options of startMoments", given, defaults, checks);
-}
 
 export interface MomentsStatistics extends MomentStats {
   readonly storage_mode: EffectiveMode["mode"];
@@ -116,28 +51,23 @@ export class Moments implements AsyncDisposable {
   readonly recorder: MomentRecorder;
   readonly packages: PackageDirectory;
   readonly #parts: Parts;
-  readonly #size: ReturnType<typeof packageBytes>;
-  readonly #auto: AutoRecord | undefined;
   readonly #agreed = listeners<[consent: Consent, by: "here" | "elsewhere"]>();
 
-  constructor(parts: Parts, autoRecord: boolean) {
-    const { recorder, packages, clock } = parts;
+  constructor(parts: Parts) {
     this.#parts = parts;
-    this.recorder = recorder;
-    this.packages = packages;
-    this.#size = packageBytes(packages, clock);
-    this.#size.look();
-    this.#auto = autoRecord ? new AutoRecord((input) => recorder.record(input), clock) : undefined;
+    this.recorder = parts.recorder;
+    this.packages = parts.packages;
+    parts.size.look();
   }
 
   statistics(): MomentsStatistics {
-    const { settings, loop, lacks } = this.#parts;
-    const { mode, reason, mayUpload } = effectiveMode({ ...settings, lacks: lacks() });
+    const { settings, loop, lacks, size } = this.#parts;
+    const { mode, reason, mayUpload } = effectiveMode({ ...settings, lacks: lacks?.() });
     return {
       ...this.recorder.stats,
       storage_mode: mode,
       storage_reason: reason,
-      package_bytes: this.#size.look(),
+      package_bytes: size.look(),
       s3_bucket: mayUpload ? (settings.bucket ?? null) : null,
       outbox: loop?.statistics() ?? null,
     };
@@ -171,8 +101,9 @@ export class Moments implements AsyncDisposable {
 
   /** Something that a rule may take for a reaction. `undefined`: none did, or rules are off. */
   happened(event: AutoEvent, chatId?: string): Receipt | undefined {
-    const answer = this.#auto && this.recorder.lastAnswer(chatId);
-    return answer && this.#auto?.react(event, answer.text, chatId ?? answer.chatId ?? undefined);
+    const { react } = this.#parts;
+    const answer = react && this.recorder.lastAnswer(chatId);
+    return answer && react?.(event, answer.text, chatId ?? answer.chatId ?? undefined);
   }
 
   /** Calls back at every event of a receipt. @returns a function that ends it. */
@@ -237,11 +168,11 @@ export class Moments implements AsyncDisposable {
    * Uploads that are pending go up in the next run.
    */
   async close(): Promise<void> {
-    const { sink, loop } = this.#parts;
+    const { sink, loop, size } = this.#parts;
     sink?.useDisk();
     await this.recorder.close();
     await loop?.close();
-    await this.#size.close();
+    await size.close();
     await this.packages.close();
   }
 
@@ -262,24 +193,8 @@ export class Moments implements AsyncDisposable {
   }
 }
 
-interface Opened {
-  readonly packages: PackageDirectory;
-  /** What sends them; `undefined`: nothing is sent. */
-  readonly loop: Outbox | undefined;
-  /** Where moments go; `undefined`: to the packages. */
-  readonly sink: BucketSink | undefined;
-  /** What the last attempt to upload lacked. */
-  lacks(): StorageSettings["lacks"];
-}
-
 /** What moments are made of. */
-interface Parts extends Opened {
-  readonly recorder: MomentRecorder;
-  readonly clock: Clock;
-  readonly consent: KeptConsent;
-  readonly events: ReturnType<typeof listeners<[MomentEvent]>>;
-  readonly settings: StorageSettings;
-}
+type Parts = Awaited<ReturnType<typeof openParts>>;
 
 /**
  * Opens the moments of a home. What a dead process left is finished or removed first.
@@ -293,15 +208,42 @@ export async function openMoments(
   readFile: ReadFile,
   options: MomentsSettings,
 ): Promise<Moments> {
+  return new Moments(await openParts(ports, home, readFile, options));
+}
+
+async function openParts(
+  ports: Runtime,
+  home: OwnHome,
+  readFile: ReadFile,
+  options: MomentsSettings,
+) {
   const { clock, logger, timers, keepPhotoMetadata } = ports;
-  const { s3, mode: asked, autoRecord, persona, withSkills, hurtful, ...recording } = options;
+  const {
+    s3,
+    mode: asked,
+    autoRecord: isAuto,
+    persona,
+    withSkills,
+    hurtful,
+    ...recording
+  } = options;
   const events = listeners<[MomentEvent]>();
-  const settings = { mode: asked, bucket: s3?.bucket };
+  const settings: StorageSettings = { mode: asked, bucket: s3?.bucket };
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
   const target = mayUpload && s3 ? resolveTarget(s3) : undefined;
-  const opened = await openPackages(ports, home, target, mode);
-  const { packages, loop, sink } = opened;
+  const { bucket = "", region = "", endpoint = null } = target ?? {};
+  const packages = await PackageDirectory.open({
+    clock,
+    logger,
+    newId: ports.newId,
+    freeSpace,
+    guard: home.assertWriter,
+    path: join(home.path, "feedback"),
+    // What is recorded while no bucket is named stays here.
+    upload: target && { target: { bucket, region, endpoint }, keepLocal: mode !== "s3" },
+  });
+  const sending = target && sender(ports, packages, target, mode);
   const written = { disk: realDisk, unsyncedNames: new Set<string>(), guard: home.assertWriter };
   const consent = new KeptConsent({ ...ports, ...written }, home.path);
   const recorder = new MomentRecorder({
@@ -311,15 +253,35 @@ export async function openMoments(
     logger,
     readFile,
     keepPhotoMetadata,
-    sink: sink ?? packages,
+    sink: sending?.sink ?? packages,
     agreed: await consent.read(),
     known: (id) => receiptOf(id, packages),
     uploads: mode !== "local",
     onEvent: events.tell,
   });
-  loop?.onUploaded((name) => recorder.uploaded(name));
-  await loop?.start();
-  return new Moments({ ...opened, recorder, clock, consent, events, settings }, autoRecord);
+  sending?.loop.onUploaded((name) => recorder.uploaded(name));
+  await sending?.loop.start();
+  const react = isAuto ? autoRecord((input) => recorder.record(input), clock) : undefined;
+  const size = packageBytes(packages, clock);
+  return { ...sending, packages, recorder, clock, consent, events, settings, react, size };
+}
+
+/** What sends the packages of a home to a bucket. */
+function sender(ports: Runtime, packages: PackageDirectory, s3: S3Target, mode: StorageMode) {
+  let hasClient = isClientInstalled();
+  if (!hasClient) ports.logger.error({ class: "no_client" }, refusals.no_client);
+  const connect = (name: string) => new S3Bucket({ ...s3, bucket: name }, ports);
+  const { bucket, region, endpoint = null } = s3;
+  const loop = new Outbox({ ...ports, packages, target: { bucket, region, endpoint }, connect });
+  const first = mode === "s3" ? "bucket" : "disk";
+  const sink = new BucketSink({ ...ports, outbox: loop, packages, first });
+  /** What the last attempt to upload lacked. */
+  const lacks = () => {
+    hasClient ||= isClientInstalled();
+    const kind = hasClient ? loop.targetError?.class : "no_client";
+    return kind === "no_credentials" || kind === "no_client" ? kind : undefined;
+  };
+  return { loop, sink, lacks };
 }
 
 /** Those who want to be told of something. `on` returns what ends it. */
@@ -334,42 +296,6 @@ function listeners<A extends readonly unknown[]>() {
       return () => void all.delete(listener);
     },
   };
-}
-
-/** The packages of a home, and what sends them. */
-async function openPackages(
-  ports: Runtime,
-  home: OwnHome,
-  s3: S3Target | undefined,
-  mode: StorageMode,
-): Promise<Opened> {
-  const { clock, newId, logger } = ports;
-  const { bucket = "", region = "", endpoint = null } = s3 ?? {};
-  const target = { bucket, region, endpoint };
-  const packages = await PackageDirectory.open({
-    path: join(home.path, "feedback"),
-    freeSpace,
-    clock,
-    newId,
-    logger,
-    guard: home.assertWriter,
-    // What is recorded while no bucket is named stays here.
-    upload: s3 && { target, keepLocal: mode !== "s3" },
-  });
-  const none = () => undefined;
-  if (s3 === undefined) return { packages, lacks: none, loop: undefined, sink: undefined };
-  let hasClient = isClientInstalled();
-  if (!hasClient) logger.error({ class: "no_client" }, refusals.no_client);
-  const connect = (name: string) => new S3Bucket({ ...s3, bucket: name }, ports);
-  const loop = new Outbox({ ...ports, packages, target, connect });
-  const first = mode === "s3" ? "bucket" : "disk";
-  const sink = new BucketSink({ ...ports, outbox: loop, packages, first });
-  const lacks = () => {
-    hasClient ||= isClientInstalled();
-    const kind = hasClient ? loop.targetError?.class : "no_client";
-    return kind === "no_credentials" || kind === "no_client" ? kind : undefined;
-  };
-  return { packages, lacks, loop, sink };
 }
 
 /** Of a package that an earlier run made. Whether it was uploaded too is with its status. */

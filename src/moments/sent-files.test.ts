@@ -15,7 +15,7 @@ import { type GivenFile, takenFiles } from "../core/chat/attachments.ts";
 import { openThroughline } from "../core/throughline.ts";
 import { exportFeedback } from "./export/export-feedback.ts";
 import type { FeedbackExportFormat } from "./export/options.ts";
-import type { MomentsOptions } from "./moments.ts";
+import type { MomentsOptions } from "./options.ts";
 import { consentWording } from "./record/consent.ts";
 import { startMoments } from "./start-moments.ts";
 

@@ -20,49 +20,50 @@ import type { OwnHome } from "../core/storage/storage.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import type { Selection } from "./directory/whose.ts";
-import {
-  type ForgetReceipt,
-  type Moments,
-  type MomentsOptions,
-  momentsSettings,
-  openMoments,
-  withPackagesOf,
-} from "./moments.ts";
-import { forgetForgotten, forgetPackagesOf, lostPackages } from "./record/forget-forgotten.ts";
-import type { ReadFile } from "./record/options.ts";
+import { type ForgetReceipt, type Moments, openMoments, withPackagesOf } from "./moments.ts";
+import { type MomentsOptions, momentsSettings } from "./options.ts";
+import { forgetForgotten, forgetPackagesOf } from "./record/forget-forgotten.ts";
+import type { ReadFile } from "./record/moment.ts";
 import { capturePrompt, type Fed, feedTurn, hear } from "./turns/feed.ts";
 
 export type { Mark, PackageDirectory } from "./directory/package-directory.ts";
 export type { Selection } from "./directory/whose.ts";
-export type { ForgetReceipt, Moments, MomentsOptions, MomentsStatistics } from "./moments.ts";
+export type { ForgetReceipt, Moments, MomentsStatistics } from "./moments.ts";
+export type { MomentsOptions } from "./options.ts";
 export type { Consent } from "./package/record.ts";
-export { type AutoEvent, AutoRecord } from "./record/auto-record.ts";
-export type { AudioPush, FramePush, SourceTime } from "./record/buffers.ts";
+export type { AutoEvent } from "./record/auto-record.ts";
 export { type ConsentInput, consentWording } from "./record/consent.ts";
-export type { DraftAudio, DraftFrame, MomentContent, Redact } from "./record/draft.ts";
-export type { PushResult } from "./record/frame-buffer.ts";
 export type { MomentInput, TranscriptMessage } from "./record/label.ts";
-export type { NewMessage } from "./record/message-buffer.ts";
-export type { MomentFacts } from "./record/moment.ts";
-export { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
 export type {
+  AudioChunk,
+  AudioPush,
   FrameEncoder,
-  MomentEvent,
-  MomentRecorderOptions,
+  FramePush,
+  PushResult,
   RawFrame,
-} from "./record/options.ts";
-export type { AudioChunk } from "./record/pcm.ts";
+  SourceTime,
+} from "./record/media.ts";
+export type { NewMessage } from "./record/messages.ts";
+export type {
+  DraftAudio,
+  DraftFrame,
+  MomentContent,
+  MomentFacts,
+  Redact,
+} from "./record/moment.ts";
+export type { MomentRecorder, MomentStats } from "./record/moment-recorder.ts";
+export type { MomentEvent } from "./record/options.ts";
 export type { Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";
+export type { S3TargetOptions } from "./s3/options.ts";
+export { recallWords } from "./turns/recall.ts";
 export {
+  offerSkills,
   patHintKind,
   reactionsPrompt,
   rememberSkills,
   type Skill,
   type SkillCall,
-} from "./record/skills.ts";
-export type { S3TargetOptions } from "./s3/options.ts";
-export { recallWords } from "./turns/recall.ts";
-export { offerSkills } from "./turns/skills.ts";
+} from "./turns/skills.ts";
 export { transcriptUpTo } from "./turns/transcript.ts";
 
 /** What receipts call it. */
@@ -118,8 +119,10 @@ class MomentsExtension implements Extension {
 
   async remove({ loss, chatId, messageId, isElsewhere }: Removal): Promise<readonly Removed[]> {
     if (loss !== "forget") this.kept?.moments.recorder.removeWords(chatId, messageId);
-    const selection = lostPackages(chatId, loss, messageId);
-    if (selection === undefined) return [];
+    // A clear, and what is taken back, leave packages.
+    const isErased = loss === "erase" && messageId !== undefined;
+    if (loss !== "forget" && !isErased) return [];
+    const selection = isErased ? { message: { chatId, id: messageId } } : { chatId };
     const rows = removedOf(await this.#forget(selection));
     // A chat that is forgotten leaves a mark, which the others find when they start.
     const { isShared } = this.#throughline.storage.cluster;

@@ -6,9 +6,9 @@ import { exportFeedback } from "../../src/moments/export/export-feedback.ts";
 import type { FeedbackExportOptions } from "../../src/moments/export/options.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
 import type { MomentInput } from "../../src/moments/record/label.ts";
-import type { NewMessage } from "../../src/moments/record/message-buffer.ts";
+import type { NewMessage } from "../../src/moments/record/messages.ts";
 import { MomentRecorder } from "../../src/moments/record/moment-recorder.ts";
-import type { MomentRecorderOptions } from "../../src/moments/record/options.ts";
+import type { RecorderOptions } from "../../src/moments/record/options.ts";
 import { lines, type Row } from "./feedback-export-files.ts";
 import { filesUnder, redJpeg } from "./feedback-packages.ts";
 import { HeldClock } from "./held-clock.ts";
@@ -36,7 +36,7 @@ export class MomentsWorld {
   readonly #opened: Opened;
   #pictures = 0;
 
-  private constructor(disk: Disk, opened: Opened, options: Partial<MomentRecorderOptions>) {
+  private constructor(disk: Disk, opened: Opened, options: Partial<RecorderOptions>) {
     this.disk = disk;
     this.#opened = opened;
     let seed = 0;
@@ -48,10 +48,7 @@ export class MomentsWorld {
     });
   }
 
-  static async open(
-    options: Partial<MomentRecorderOptions> = {},
-    disk: Disk = new SimulatedDisk(),
-  ) {
+  static async open(options: Partial<RecorderOptions> = {}, disk: Disk = new SimulatedDisk()) {
     return new MomentsWorld(disk, await openPackages(disk), options);
   }
 

@@ -20,19 +20,17 @@ export const momentChecks: Checker = async (settings) => ({
 export function checkMoments({ storage, bucket }: Pick<Settings, "storage" | "bucket">): Check {
   const id = "moments";
   const { mode, reason } = effectiveMode({ mode: storage, bucket });
+  const note = (says: string): Check => ({ id, status: "note", says });
+  const stay = "Packages stay on this machine";
   if (reason === "unknown_mode") {
-    const says = `FEEDBACK_STORAGE must be one of ${storageModes.join(", ")}. Packages stay on this machine`;
-    return { id, status: "note", says };
+    return note(`FEEDBACK_STORAGE must be one of ${storageModes.join(", ")}. ${stay}`);
   }
   // A note only where a person asked for uploads.
-  const isMissed = reason === "no_bucket" && storage !== undefined;
-  if (isMissed) {
-    const says = `FEEDBACK_STORAGE is ${storage}, but FEEDBACK_S3_BUCKET is not set. Packages stay on this machine`;
-    return { id, status: "note", says };
+  if (reason === "no_bucket" && storage !== undefined) {
+    return note(`FEEDBACK_STORAGE is ${storage}, but FEEDBACK_S3_BUCKET is not set. ${stay}`);
   }
   if (mode !== "local" && !isClientInstalled()) {
-    const says = `${refusals.no_client}. FEEDBACK_S3_BUCKET is ${bucket}`;
-    return { id, status: "note", says };
+    return note(`${refusals.no_client}. FEEDBACK_S3_BUCKET is ${bucket}`);
   }
   const where = mode === "local" ? "stay on this machine" : `go to the bucket ${bucket}`;
   return { id, status: "ok", says: `feedback packages ${where}` };

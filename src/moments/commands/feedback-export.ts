@@ -14,8 +14,7 @@ import type { FeedbackExportReport } from "../export/export-report.ts";
 import type { FeedbackExportOptions } from "../export/options.ts";
 import type { ExportFilters, SkipReason } from "../export/selection.ts";
 import { momentsRoutes } from "../routes.ts";
-import { type JsonFlag, packagesOf } from "./feedback.ts";
-import { startConfiguredMoments } from "./start-moments.ts";
+import { type JsonFlag, packagesOf, startConfiguredMoments } from "./feedback.ts";
 
 interface ExportFlags extends JsonFlag, FeedbackExportOptions, ExportFilters {
   readonly out: string;

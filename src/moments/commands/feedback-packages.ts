@@ -1,8 +1,8 @@
 // Commands for packages: preserve, retract, verify, purge, delete, import.
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import type { Context } from "../../cli/command.ts";
-import { describeFailure, Exit, exitCodes, isErrno, wrongUsage } from "../../cli/failure.ts";
+import { describeFailure, Exit, exitCodes, wrongUsage } from "../../cli/failure.ts";
 import { bytes, counted, json } from "../../cli/format.ts";
 import { tell, write } from "../../cli/io.ts";
 import { confirm } from "../../cli/line-reader.ts";
@@ -10,8 +10,16 @@ import { withMemories } from "../../cli/memories.ts";
 import type { ImportedSeed } from "../directory/import-seed.ts";
 import { isSeedName } from "../directory/names.ts";
 import type { ReadPackages } from "../directory/package-directory.ts";
-import { type JsonFlag, nothingYet, packagesOf, withMoments } from "./feedback.ts";
-import { startConfiguredMoments } from "./start-moments.ts";
+import type { Selection } from "../directory/whose.ts";
+import type { Moments } from "../moments.ts";
+import {
+  type JsonFlag,
+  nothingYet,
+  packagesOf,
+  show,
+  startConfiguredMoments,
+  withMoments,
+} from "./feedback.ts";
 
 interface MarkFlags extends JsonFlag {
   readonly reason?: string;
@@ -50,16 +58,12 @@ export async function verify(
   const all = names.length > 0 ? names : await allNames(packages);
   const found = [];
   for (const name of all) found.push(await packages.verify(name));
-  if (flags.json) await write(io.output, json(found));
-  else if (found.length === 0) await tell(io, nothingYet);
-  else {
-    for (const { name, state, differences } of found) {
-      await write(io.output, `${name}: ${state}\n`);
-      for (const { path, detail } of differences) {
-        await write(io.output, `  ${path}: ${detail}\n`);
-      }
-    }
-  }
+  const lines = found.flatMap(({ name, state, differences }) => [
+    `${name}: ${state}`,
+    ...differences.map(({ path, detail }) => `  ${path}: ${detail}`),
+  ]);
+  if (found.length === 0 && !flags.json) await tell(io, nothingYet);
+  else await show(io, flags, found, lines.join("\n"));
   if (found.some(({ state }) => state === "damaged")) throw new Exit(exitCodes.failed);
 }
 
@@ -82,46 +86,40 @@ export function purge(flags: PurgeFlags, context: Context): Promise<void> {
     const limits = "--max-age-days, --max-megabytes, or both";
     throw wrongUsage(`pass a limit: ${limits}; or pass only --cut-off`);
   }
-  return cutOff ? purgeBucket(flags, context) : purgeHere(flags, context);
+  const work = cutOff ? purgeBucket : purgeHere;
+  return withMoments(flags, context, (moments) => work(moments, flags, context));
 }
 
-function purgeBucket(flags: PurgeFlags, context: Context): Promise<void> {
-  const { io } = context;
-  return withMoments(flags, context, async (moments) => {
-    const removed = await moments.removeCutOff();
-    if (flags.json) await write(io.output, json(removed));
-    else {
-      const found = counted(removed.remote.length, "upload");
-      await write(io.output, `${found} cut off, removed from the bucket\n`);
-    }
-    if (removed.isBucketSearched) return;
-    await tell(io, "The bucket is unavailable or cannot be listed: not all of it was searched.");
-    throw new Exit(exitCodes.failed);
+async function purgeBucket(moments: Moments, flags: JsonFlag, { io }: Context): Promise<void> {
+  const removed = await moments.removeCutOff();
+  const found = counted(removed.remote.length, "upload");
+  await show(io, flags, removed, `${found} cut off, removed from the bucket`);
+  if (removed.isBucketSearched) return;
+  await tell(io, "The bucket is unavailable or cannot be listed: not all of it was searched.");
+  throw new Exit(exitCodes.failed);
+}
+
+async function purgeHere(
+  { packages }: Moments,
+  { maxAgeDays, maxMegabytes, ...flags }: PurgeFlags,
+  { io }: Context,
+): Promise<void> {
+  const report = await packages.purge({
+    maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * 86_400_000,
+    maxBytes: maxMegabytes === undefined ? undefined : maxMegabytes * 1_000_000,
   });
+  const { clockIsBehind, clockIsAhead, kept, purged } = report;
+  if (!flags.json) {
+    if (clockIsBehind) return tell(io, farBehind);
+    if (clockIsAhead) await tell(io, farAhead);
+    for (const { name, because } of kept) await tell(io, `${name} was kept: ${because}`);
+  }
+  const removed = counted(purged.length, "package");
+  await show(io, flags, report, `${removed} removed, ${bytes(report.bytes)} left`);
 }
 
-function purgeHere(flags: PurgeFlags, context: Context): Promise<void> {
-  const { io } = context;
-  const { maxAgeDays, maxMegabytes } = flags;
-  return withMoments(flags, context, async ({ packages }) => {
-    const report = await packages.purge({
-      maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * 86_400_000,
-      maxBytes: maxMegabytes === undefined ? undefined : maxMegabytes * 1_000_000,
-    });
-    if (flags.json) return write(io.output, json(report));
-    if (report.clockIsBehind) {
-      return tell(
-        io,
-        "The clock is behind the newest package, so no package is certain to be old. Nothing was removed.",
-      );
-    }
-    if (report.clockIsAhead) await tell(io, farAhead);
-    for (const { name, because } of report.kept) await tell(io, `${name} was kept: ${because}`);
-    const left = bytes(report.bytes);
-    await write(io.output, `${counted(report.purged.length, "package")} removed, ${left} left\n`);
-  });
-}
-
+const farBehind =
+  "The clock is behind the newest package, so no package is certain to be old. Nothing was removed.";
 const farAhead =
   "The clock is more than a year past the newest package and may be wrong, so no package was removed for " +
   "its age. If the clock is right, record another package and purge again, or use " +
@@ -163,39 +161,35 @@ export async function remove(
       throw wrongUsage("--in-bucket needs a bucket: set FEEDBACK_S3_BUCKET");
     }
     const receipt = await moments.forget(selection, { inBucket });
-    if (flags.json) await write(io.output, json(receipt));
-    else {
-      const { packages, unfinished, pending, remote, failed, unreadable } = receipt;
-      const counts = { packages, unfinished, "pending uploads": pending };
-      const copies = { "copies in buckets, to be deleted": remote.length };
-      const left = {
-        "NOT DELETED": failed.length,
-        "UNREADABLE (delete by name)": unreadable.length,
-      };
-      for (const [place, count] of Object.entries({ ...counts, ...copies, ...left })) {
-        if (count > 0 || place === "packages") await write(io.output, `${place}: ${count}\n`);
-      }
-    }
+    const { packages, unfinished, pending, remote, failed, unreadable } = receipt;
+    const counts = {
+      packages,
+      unfinished,
+      "pending uploads": pending,
+      "copies in buckets, to be deleted": remote.length,
+      "NOT DELETED": failed.length,
+      "UNREADABLE (delete by name)": unreadable.length,
+    };
+    const told = Object.entries(counts).filter(([place, n]) => n > 0 || place === "packages");
+    await show(io, flags, receipt, told.map(([place, n]) => `${place}: ${n}`).join("\n"));
     const isLeft = receipt.isBucketSearched === false;
     if (isLeft) await tell(io, bucketAway);
-    if (receipt.failed.length > 0 || isLeft) throw new Exit(exitCodes.failed);
+    if (failed.length > 0 || isLeft) throw new Exit(exitCodes.failed);
   });
 }
 
 const bucketAway = "The bucket is unavailable: not all of it was searched. Run this again later.";
 
-function selectionOf(name: string | undefined, { chat, person, all }: DeleteFlags) {
-  const said = [
-    name === undefined ? undefined : { name },
-    chat === undefined ? undefined : { chatId: chat },
-    person === undefined ? undefined : { person },
-    all ? ({ all } as const) : undefined,
+function selectionOf(name: string | undefined, { chat, person, all }: DeleteFlags): Selection {
+  const said: readonly Selection[] = [
+    ...(name === undefined ? [] : [{ name }]),
+    ...(chat === undefined ? [] : [{ chatId: chat }]),
+    ...(person === undefined ? [] : [{ person }]),
+    ...(all ? [{ all }] : []),
   ];
-  const [selection, ...more] = said.filter((each) => each !== undefined);
-  if (selection === undefined || more.length > 0) {
-    throw wrongUsage("name one package, or pass --chat, --person or --all");
-  }
-  return selection;
+  const [selection] = said;
+  if (selection !== undefined && said.length === 1) return selection;
+  throw wrongUsage("name one package, or pass --chat, --person or --all");
 }
 
 interface ImportFlags extends JsonFlag {
@@ -235,38 +229,26 @@ export async function importSeeds(
       }
     }
     const failed = folders.length - done.length;
-    if (flags.json) await write(io.output, json(done));
-    else await writeImported(io, done, failed);
+    const leftOut = done.flatMap(({ name, leftOut }) =>
+      leftOut.map(({ path: part, reason }) => `${name}: ${part}: ${reason}`),
+    );
+    if (!flags.json) for (const line of leftOut) await tell(io, line);
+    const fresh = done.filter(({ isNew }) => isNew).length;
+    const rest = failed === 0 ? "" : `, ${failed} NOT IMPORTED`;
+    const known = `${done.length - fresh} already here${rest}`;
+    await show(io, flags, done, `${counted(fresh, "package")} imported, ${known}`);
     if (failed > 0) throw new Exit(exitCodes.failed);
   };
   return withMemories(flags, context, work, true);
 }
 
-async function writeImported(
-  io: Context["io"],
-  done: readonly ImportedSeed[],
-  failed: number,
-): Promise<void> {
-  for (const { name, leftOut } of done) {
-    for (const { path: part, reason } of leftOut) await tell(io, `${name}: ${part}: ${reason}`);
-  }
-  const fresh = done.filter(({ isNew }) => isNew).length;
-  const rest = failed === 0 ? "" : `, ${failed} NOT IMPORTED`;
-  const said = `${counted(fresh, "package")} imported, ${done.length - fresh} already here${rest}`;
-  await write(io.output, `${said}\n`);
-}
-
 /** The folder itself, or the packages in it, by name. */
 function seedFolders(path: string): readonly string[] {
-  if (isSeedName(path.split(/[\\/]/).at(-1) ?? "")) return [path];
-  try {
-    const inside = readdirSync(path, { withFileTypes: true });
-    const found = inside.filter((entry) => entry.isDirectory() && isSeedName(entry.name));
-    return found.map(({ name }) => join(path, name)).sort();
-  } catch (error) {
-    if (isErrno(error, "ENOENT") || isErrno(error, "ENOTDIR")) return [];
-    throw error;
-  }
+  if (isSeedName(basename(path))) return [path];
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  const inside = readdirSync(path, { withFileTypes: true });
+  const found = inside.filter((entry) => entry.isDirectory() && isSeedName(entry.name));
+  return found.map(({ name }) => join(path, name)).sort();
 }
 
 async function allNames(packages: ReadPackages): Promise<readonly string[]> {

@@ -1,19 +1,28 @@
 import { join } from "node:path";
-import type { Context } from "../../cli/command.ts";
+import { type Context, ownPackage } from "../../cli/command.ts";
 import { Exit, exitCodes } from "../../cli/failure.ts";
 import { counted, json, table } from "../../cli/format.ts";
 import { assertHomeExists } from "../../cli/home.ts";
 import { showProgress, tell, write } from "../../cli/io.ts";
 import { withMemories } from "../../cli/memories.ts";
-import { type Flags, resolveSettings } from "../../cli/settings.ts";
+import { type Flags, resolveSettings, type Settings } from "../../cli/settings.ts";
+import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { PackageDirectory, type ReadPackages } from "../directory/package-directory.ts";
 import type { Moments } from "../moments.ts";
+import type { MomentsOptions } from "../options.ts";
 import type { PackageStatus } from "../package/record.ts";
-import { startConfiguredMoments } from "./start-moments.ts";
+import type { MomentInput } from "../record/label.ts";
+import { startMoments } from "../start-moments.ts";
+import { lastAnswer, transcriptUpTo } from "../turns/transcript.ts";
 
 export interface JsonFlag extends Flags {
   readonly json?: boolean;
+}
+
+/** Prints a result: as JSON, or in words. */
+export function show(io: Context["io"], flags: JsonFlag, result: unknown, words: string) {
+  return write(io.output, flags.json ? json(result) : `${words}\n`);
 }
 
 export const nothingYet = "No reactions have been recorded yet.";
@@ -85,14 +94,66 @@ export function upload(flags: UploadFlags, context: Context): Promise<void> {
       showProgress(io, "");
     }
     const { outbox, storage_mode, storage_reason } = moments.statistics();
-    if (flags.json) await write(io.output, json({ storage_mode, storage_reason, outbox }));
-    else if (outbox === null) await tell(io, `Uploads are off: ${storage_reason ?? "local"}.`);
-    else {
-      const why = outbox.last_error === null ? "" : `: ${outbox.last_error.class}`;
-      await write(io.output, `${outbox.pending} pending, ${outbox.dead} dead${why}\n`);
+    const { pending = 0, dead = 0, last_error: error = null } = outbox ?? {};
+    if (outbox === null && !flags.json) {
+      return tell(io, `Uploads are off: ${storage_reason ?? "local"}.`);
     }
-    if (outbox !== null && outbox.pending + outbox.dead > 0) throw new Exit(exitCodes.failed);
+    const why = error === null ? "" : `: ${error.class}`;
+    const result = { storage_mode, storage_reason, outbox };
+    await show(io, flags, result, `${pending} pending, ${dead} dead${why}`);
+    if (pending + dead > 0) throw new Exit(exitCodes.failed);
   });
+}
+
+interface RecordFlags extends JsonFlag {
+  readonly sentiment: MomentInput["sentiment"];
+  readonly what: string;
+  readonly trigger?: string;
+  readonly chat: string;
+  readonly message?: string;
+  readonly score?: number;
+  readonly correction?: string;
+  readonly note?: string;
+}
+
+/**
+ * `feedback record`: a reaction to an answer in a chat's log.
+ *
+ * @throws Exit with 1: it was not stored.
+ */
+export function record(flags: RecordFlags, context: Context): Promise<void> {
+  const { io } = context;
+  const { sentiment, what, trigger, chat, score } = flags;
+  return withMoments(flags, context, async ({ recorder, packages }, { chats }) => {
+    const answer = flags.message ?? (await lastAnswer(chats, chat))?.id;
+    if (answer === undefined) throw invalid("this chat has no answer yet");
+    const receipt = recorder.record({
+      sentiment,
+      what,
+      chatId: chat,
+      targetMessageId: answer,
+      supersedes: await packages.reactionTo(chat, answer),
+      source: "cli",
+      trigger,
+      score,
+      correction: correctionOf(flags),
+      transcript: await transcriptUpTo(chats, chat, answer),
+    });
+    await receipt.whenDecided();
+    if (receipt.durable || flags.json) await show(io, flags, receipt, receipt.name);
+    if (!receipt.durable) {
+      await tell(io, `Not recorded: ${receipt.reason ?? "it could not be stored"}.`);
+      throw new Exit(exitCodes.failed);
+    }
+  });
+}
+
+function correctionOf({ correction, note }: RecordFlags): MomentInput["correction"] {
+  if (correction !== undefined && note !== undefined) {
+    throw invalid("pass either --correction or --note, not both");
+  }
+  if (correction !== undefined) return { text: correction, kind: "replacement" };
+  return note === undefined ? undefined : { text: note, kind: "note" };
 }
 
 /** Opens the moments of a home that exists, works with them and closes them. */
@@ -111,4 +172,28 @@ export function packagesOf(flags: Flags, { env }: Pick<Context, "env">): ReadPac
   const { home } = resolveSettings(flags, env);
   assertHomeExists(home);
   return PackageDirectory.beside(join(home, "feedback"));
+}
+
+const noRun = "00000000";
+
+interface ConfiguredMomentsOptions extends Partial<Omit<MomentsOptions, "sessionId">> {
+  /** The run of the companion that they belong to. @default zeros: no run, as in a command */
+  readonly sessionId?: string | undefined;
+}
+
+/** Begins to keep moments, as the environment has it: without a bucket nothing leaves the machine. */
+export function startConfiguredMoments(
+  throughline: Throughline,
+  { bucket, storage, region, endpoint, createBucket, autoRecord }: Settings,
+  { sessionId = noRun, ...options }: ConfiguredMomentsOptions = {},
+): Promise<Moments> {
+  const { version } = ownPackage();
+  return startMoments(throughline, {
+    sessionId,
+    software: { name: "throughline", version },
+    mode: storage,
+    autoRecord,
+    s3: bucket === undefined ? undefined : { bucket, createBucket, region, endpoint },
+    ...options,
+  });
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
-import { aFunction, checkArgument, having } from "../../core/options.ts";
 import type { MomentInput } from "./label.ts";
+import { cutText } from "./messages.ts";
 import type { Receipt } from "./receipt.ts";
 
 /** What a rule may take for a reaction. */
@@ -22,41 +22,27 @@ const maxWhat = 2_000;
 
 /**
  * Records by rule, without a model: a pat is positive, words that hurt are negative, one of either in
- * 30 s. Off unless somebody makes one of these. Source: the original's planned `auto_record`.
+ * 30 s. Source: the original's planned `auto_record`.
+ *
+ * @returns what takes an event and what the model said last, which was liked or not. It answers `undefined`
+ *   within the cooldown, or when nothing was said yet.
  */
-export class AutoRecord {
-  readonly #record: (input: MomentInput) => Receipt;
-  readonly #clock: Clock;
-  #lastMs = Number.NEGATIVE_INFINITY;
-
-  constructor(record: (input: MomentInput) => Receipt, clock: Clock) {
-    checkArgument(record, "record", aFunction);
-    checkArgument(clock, "clock", having("a clock", "monotonic"));
-    this.#record = record;
-    this.#clock = clock;
-  }
-
-  /**
-   * @param lastAnswer what the model said last: it is what was liked or not.
-   * @returns `undefined` within the cooldown, or when nothing was said yet.
-   */
-  react(event: AutoEvent, lastAnswer: string, chatId?: string): Receipt | undefined {
-    const nowMs = this.#clock.monotonic();
-    const what = [...lastAnswer.trim()].slice(0, maxWhat).join("");
-    if (what === "" || nowMs - this.#lastMs < cooldownMs) return undefined;
-    const receipt = this.#record(this.#inputOf(event, what, chatId));
+export function autoRecord(record: (input: MomentInput) => Receipt, clock: Clock) {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return (event: AutoEvent, lastAnswer: string, chatId?: string): Receipt | undefined => {
+    const nowMs = clock.monotonic();
+    const what = cutText(lastAnswer.trim(), maxWhat);
+    if (what === "" || nowMs - lastMs < cooldownMs) return undefined;
+    const reacted = event.kind === "pat" ? patted : hurt(event);
+    const receipt = record({ ...reacted, chatId, what, source: "auto" });
     // What was refused, since too much waits, is no reason to miss the next one.
-    if (receipt.accepted) this.#lastMs = nowMs;
+    if (receipt.accepted) lastMs = nowMs;
     return receipt;
-  }
+  };
+}
 
-  #inputOf(event: AutoEvent, what: string, chatId: string | undefined): MomentInput {
-    if (event.kind === "pat") {
-      const pat = { sentiment: "positive", trigger: "pat_level2", channel: "touch" } as const;
-      return { ...pat, chatId, what, source: "auto" };
-    }
-    const { matched, messageId, channel = "speech" } = event;
-    const words = { sentiment: "negative", trigger: "words", channel } as const;
-    return { ...words, chatId, messageId, what, matched, source: "auto" };
-  }
+const patted = { sentiment: "positive", trigger: "pat_level2", channel: "touch" } as const;
+
+function hurt({ kind: trigger, channel = "speech", ...words }: AutoEvent & { kind: "words" }) {
+  return { ...words, sentiment: "negative", trigger, channel } as const;
 }

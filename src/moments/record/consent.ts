@@ -1,7 +1,7 @@
 import { invalid } from "../../core/errors.ts";
 import { checked, Place } from "../../core/shape.ts";
 import { type Consent, consentShape } from "../package/record.ts";
-import { seconds } from "./capture-clock.ts";
+import { seconds } from "./ring.ts";
 
 /** What a person is asked before a camera or a microphone is on. */
 export const consentWording =

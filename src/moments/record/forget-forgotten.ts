@@ -1,19 +1,7 @@
 import type { Chats } from "../../core/chat/chats.ts";
 import type { ForgottenChats } from "../../core/chat/tombstones.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import type { Selection } from "../directory/whose.ts";
 import type { Moments } from "../moments.ts";
-
-/** What a loss in a chat takes along. `undefined`: none. A clear, and what is taken back, leave packages. */
-export function lostPackages(
-  chatId: string,
-  loss: unknown,
-  messageId: string | undefined,
-): Selection | undefined {
-  if (loss === "forget") return { chatId };
-  if (loss === "clear" || loss === "take_back" || messageId === undefined) return undefined;
-  return { message: { chatId, id: messageId } };
-}
 
 /**
  * Forgets the moments of chats that were forgotten without this process hearing it. What is in the

@@ -1,5 +1,5 @@
 import { invalid } from "../../core/errors.ts";
-import { checked, list, nullable, number, optional, Place, text, word } from "../../core/shape.ts";
+import { list, nullable, number, optional, Place, word } from "../../core/shape.ts";
 import { sentiments } from "../package/package-name.ts";
 import {
   type Annotator,
@@ -12,7 +12,7 @@ import {
   type Source,
   source,
 } from "../package/record.ts";
-import { maxNameLength, type NewMessage } from "./message-buffer.ts";
+import { chars, type NewMessage, named } from "./messages.ts";
 
 /** A reaction, as a request gives it. */
 export interface MomentInput {
@@ -57,14 +57,6 @@ export interface TranscriptMessage extends NewMessage {
   readonly atMs?: number | undefined;
 }
 
-const chars = (min: number, max: number) => {
-  return checked(text(), (value, at) => {
-    // Code points are counted only where they could be few enough.
-    const count = value.length > max && value.length <= max * 2 ? [...value].length : value.length;
-    if (count < min || count > max) at.says(`must have ${min} to ${max} characters`);
-  });
-};
-const named = optional(chars(1, maxNameLength));
 const labelShape = members({
   sentiment: word(sentiments),
   what: chars(1, 2_000),

@@ -12,8 +12,9 @@ import {
   type SealedMoment,
 } from "../package/package-sink.ts";
 import type { MomentInput } from "./label.ts";
+import type { RawFrame } from "./media.ts";
 import { MomentRecorder } from "./moment-recorder.ts";
-import type { MomentEvent, MomentRecorderOptions, RawFrame } from "./options.ts";
+import type { MomentEvent, RecorderOptions } from "./options.ts";
 
 /** Keeps what it is given; fails, or waits, as it is told. */
 class MemorySink implements PackageSink {
@@ -38,7 +39,7 @@ class MemorySink implements PackageSink {
 const everything = { messages: true, frames: true, audio: true, upload: true, export: true };
 const agreed = { ...everything, wording: "the last two minutes of picture and sound", by: "ann" };
 
-function recorder(options: Partial<MomentRecorderOptions> = {}) {
+function recorder(options: Partial<RecorderOptions> = {}) {
   const clock = new HeldClock("2026-02-19T15:30:00.000Z");
   const timers = new HeldTimers(clock);
   const sink = new MemorySink();
@@ -119,7 +120,7 @@ test("of 100 moments at once 4 are held and 96 are told busy, and what they hold
   assert.deepEqual(new Set(receipts.slice(4).map(({ reason }) => reason)), new Set(["busy"]));
   const { waiting, pinned_bytes } = at.recorder.stats;
   assert.equal(waiting, 4);
-  assert.equal(pinned_bytes, 3 * jpeg().length + 2 * 32_000, "what is shared is counted once");
+  assert.equal(pinned_bytes, 3 * jpeg().length + 24_000 * 2, "what is shared is counted once");
   await assert.rejects(receipts[99]!.whenDurable(), { code: "THROUGHLINE_UNAVAILABLE" });
   await Promise.all(receipts.slice(0, 4).map((receipt) => receipt.whenDurable()));
   assert.equal(at.recorder.record(liked).accepted, true);
@@ -384,12 +385,11 @@ test("a redaction changes what is saved before it is, and counts follow it", asy
   assert.deepEqual(record.redactions, [{ stream: "frames", count: 2, rule: "faces" }]);
 });
 
-const redactions: readonly [name: string, redact: NonNullable<MomentRecorderOptions["redact"]>][] =
-  [
-    ["throws", () => assert.fail("no")],
-    ["rejects", () => Promise.reject(new Error("no"))],
-    ["gives back nothing", () => undefined as never],
-  ];
+const redactions: readonly [name: string, redact: NonNullable<RecorderOptions["redact"]>][] = [
+  ["throws", () => assert.fail("no")],
+  ["rejects", () => Promise.reject(new Error("no"))],
+  ["gives back nothing", () => undefined as never],
+];
 for (const [name, redact] of redactions) {
   test(`when the redaction ${name}, nothing is saved and the receipt says redaction_failed`, async () => {
     const at = recorder({ redact });

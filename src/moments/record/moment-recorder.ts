@@ -1,4 +1,6 @@
 import { ThroughlineError } from "../../core/errors.ts";
+import { Lru } from "../../core/lru.ts";
+import { sha256 } from "../../core/sha256.ts";
 import {
   makeUuidV7,
   packageId,
@@ -6,35 +8,50 @@ import {
   packageStamp,
   sentimentOf,
 } from "../package/package-name.ts";
-import type { Consent, Reduced, StreamName } from "../package/record.ts";
-import { type AudioPush, buffersOf, type FramePush, type MomentBuffers } from "./buffers.ts";
-import type { Received } from "./capture-clock.ts";
+import type { Consent, StreamName } from "../package/record.ts";
+import { bufferBounds, buffersOf, type MomentBuffers } from "./buffers.ts";
 import { type ConsentInput, checkConsent, laterConsent } from "./consent.ts";
-import type { FrameFacts, PushResult } from "./frame-buffer.ts";
-import { isDimension } from "./jpeg.ts";
-import { judgedMessages, withoutWords } from "./judged-messages.ts";
 import { checkLabel, type MomentInput } from "./label.ts";
-import { bufferBounds } from "./limits.ts";
-import type { BufferedMessage, NewMessage } from "./message-buffer.ts";
-import { Moment, type MomentFacts } from "./moment.ts";
+import type {
+  AudioChunk,
+  AudioPush,
+  FrameFacts,
+  FramePush,
+  PushResult,
+  RawFrame,
+} from "./media.ts";
+import type { BufferedMessage, NewMessage } from "./messages.ts";
 import {
-  type MomentRecorderOptions,
-  type RawFrame,
+  beginMoment,
+  endMoment,
+  factsOf,
+  type Moment,
+  type MomentFacts,
+  mediaOf,
+  sealMoment,
+} from "./moment.ts";
+import {
+  type News,
+  type RecorderOptions,
   type RecorderSettings,
   recorderSettings,
 } from "./options.ts";
-import { type AudioChunk, samplesOfBytes } from "./pcm.ts";
-import { Receipt, refused } from "./receipt.ts";
-import { bytesOfKey, RecentMoments, targetKey } from "./recent-moments.ts";
+import { Receipt, type ReceiptReason } from "./receipt.ts";
 import { SaveQueue } from "./save-queue.ts";
+import { judgedMessages } from "./target-turn.ts";
 
 const closeMs = 4_000;
-/** How many moments may wait to be saved. */
+/** How many moments may wait to be saved: each holds at most what the buffers do, and its post-roll. */
 const maxWaiting = 4;
-/** How many bytes of pictures and sound they may hold together, what they share counted once. */
-const maxPinnedBytes = 80_000_000;
-/** Of a JPEG. Source: the original's `cv2.imencode`. */
-const quality = 85;
+/** The same touch of the same turn within this time repeats the first. */
+const duplicateMs = 30_000;
+const hourMs = 3_600_000;
+/**
+ * How many moments an hour keep pictures and sound. One more keeps its label and its words: a person is never
+ * refused for being frequent.
+ */
+const maxMediaPerHour = 60;
+const maxReceipts = 1_000;
 
 export interface MomentStats {
   readonly messages: number;
@@ -54,33 +71,40 @@ export interface MomentStats {
 
 /**
  * Keeps what led to now, and makes a package of it when somebody reacts. Feeds cost microseconds and
- * never wait; `record()` takes references, copies nothing, and goes on.
+ * never wait; `record()` takes references, copies no picture and no sound, and goes on.
  */
 export class MomentRecorder {
   readonly #options: RecorderSettings;
   readonly #buffers: MomentBuffers;
   readonly #queue: SaveQueue;
-  readonly #recent = new RecentMoments();
+  /** By the ids of packages: that of the receipt, and that of its name where its first one was taken. */
+  readonly #receipts = new Lru<string, Receipt>(maxReceipts);
+  #pats: readonly { readonly id: string; readonly atMs: number; readonly about: string }[] = [];
+  /** When moments with pictures or sound were recorded in the last hour. */
+  #media: readonly number[] = [];
   readonly #live = new Map<string, () => unknown>();
+  /** Whose post-roll goes on, and what cancels its end. */
   readonly #captures = new Map<Moment, () => void>();
   #consent: Consent;
-  #isEncoding = false;
   /** How often words of a chat were removed: what was read of one before may hold them. */
   removals = 0;
   #isClosed = false;
 
-  /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
-  constructor(options: MomentRecorderOptions) {
-    this.#options = recorderSettings(options);
-    const { consent } = this.#options;
-    this.#buffers = buffersOf(this.#options);
-    this.#consent = consent;
-    const told = (what: "durable" | "failed" | "discarded" | "uploaded", receipt: Receipt) => {
-      if (what === "durable") this.#recent.remember(receipt);
-      if (what === "discarded") this.#recent.forget(receipt);
-      this.#options.onEvent({ type: `feedback.${what}`, receipt: receipt.toJSON() });
-    };
-    this.#queue = new SaveQueue({ ...this.#options, told });
+  constructor(given: RecorderOptions) {
+    const options = recorderSettings(given);
+    this.#options = options;
+    this.#buffers = buffersOf(options);
+    this.#consent = options.consent;
+    const seal = (moment: Moment) => sealMoment(moment, options);
+    this.#queue = new SaveQueue({
+      ...options,
+      seal,
+      told: (what, receipt) => {
+        if (what === "durable") this.#receipts.set(packageId(receipt.name), receipt);
+        if (what === "discarded") this.#forgetReceipt(receipt);
+        this.#tell(what, receipt);
+      },
+    });
   }
 
   /**
@@ -91,15 +115,13 @@ export class MomentRecorder {
    */
   message(message: NewMessage): boolean {
     if (this.#isClosed || !this.#consent.messages) return false;
-    this.#buffers.messages.push(message, this.#buffers.clock.now());
+    this.#buffers.messages.push(message, this.#buffers.now());
     return true;
   }
 
   /** Feeds a picture as JPEG. */
   frame(jpeg: Uint8Array, push: FramePush = {}): PushResult {
-    if (this.#isClosed) return "closed";
-    if (!this.#consent.frames) return "off";
-    return this.#buffers.frames.push(jpeg, this.#facts(push));
+    return this.#refusal("frames") ?? this.#buffers.frames.push(jpeg, this.#facts(push));
   }
 
   /**
@@ -108,41 +130,25 @@ export class MomentRecorder {
    * `not_jpeg`.
    */
   async rawFrame(frame: RawFrame, push: FramePush = {}): Promise<PushResult> {
-    if (this.#isClosed) return "closed";
     const consent = this.#consent;
-    if (!consent.frames) return "off";
-    const { encoder } = this.#options;
-    const { frames } = this.#buffers;
+    const isWanted = () => !this.#isClosed && this.#consent === consent;
     const facts = this.#facts(push);
-    if (encoder === undefined || !isRawFrame(frame)) return "format";
-    if (this.#isEncoding) return "busy";
-    if (!frames.isDue(facts)) return "throttled";
-    this.#isEncoding = true;
-    try {
-      const jpeg = await encoder.encode(frame, quality);
-      const isWanted = !this.#isClosed && this.#consent === consent;
-      return isWanted ? frames.push(jpeg, facts) : "off";
-    } catch {
-      return "not_jpeg";
-    } finally {
-      this.#isEncoding = false;
-    }
+    return this.#refusal("frames") ?? this.#buffers.frames.pushRaw(frame, facts, isWanted);
   }
 
   #facts({ camera, sourceMs = Number.NaN }: FramePush): FrameFacts {
     const known = Number.isFinite(sourceMs) ? sourceMs : null;
-    return { ...this.#buffers.clock.now(), camera: camera ?? null, sourceMs: known };
+    return { atMs: this.#buffers.now(), camera: camera ?? null, sourceMs: known };
   }
 
   /** Feeds sound: float32 or 16 bits, 16 kHz mono. */
   audio(chunk: AudioChunk, push: AudioPush = {}): PushResult {
+    return this.#refusal("audio") ?? this.#buffers.audio.push(chunk, this.#buffers.now(), push);
+  }
+
+  #refusal(stream: StreamName): "closed" | "off" | undefined {
     if (this.#isClosed) return "closed";
-    if (!this.#consent.audio) return "off";
-    const { encoding = "s16le", sourceMs } = push;
-    const fed = chunk instanceof Uint8Array ? samplesOfBytes(chunk, encoding) : chunk;
-    if (fed === undefined) return "format";
-    this.#buffers.audio.push(fed, { ...this.#buffers.clock.now(), sourceMs });
-    return "accepted";
+    return this.#consent[stream] ? undefined : "off";
   }
 
   /**
@@ -162,8 +168,8 @@ export class MomentRecorder {
   /** Somebody is there, by name. */
   saw(person: string): void {
     // Also where nothing may be kept yet: who agrees in the next two minutes is seen with this name.
-    const { people, clock } = this.#buffers;
-    if (!this.#isClosed) people.set(person, clock.now().ageMs);
+    const { people, now } = this.#buffers;
+    if (!this.#isClosed) people.set(person, now());
   }
 
   get consent(): Consent {
@@ -222,54 +228,65 @@ export class MomentRecorder {
    */
   record(input: MomentInput): Receipt {
     const label = checkLabel(input);
-    const wallMs = this.#options.clock.now();
+    const { clock, random, uploads } = this.#options;
+    const zero = { atMs: this.#buffers.now(), wallMs: clock.now() };
     const { idempotencyKey: key } = input;
     // A key makes the same id in every run, so that what it recorded is found again.
-    const uuid = makeUuidV7(wallMs, key === undefined ? this.#options.random : bytesOfKey(key));
-    const first = this.#recent.receipt(uuid) ?? this.#ofEarlierRun(uuid);
+    const fill =
+      key === undefined ? random : (id: Uint8Array) => id.set(sha256(key).subarray(0, id.length));
+    const uuid = makeUuidV7(zero.wallMs, fill);
+    const id = packageId(uuid);
+    const known = this.#options.known(id);
+    const first = this.#receipts.peek(id) ?? (known && new Receipt(known, uploads));
     if (first !== undefined) {
       if (sentimentOf(first.name) === label.sentiment) return first;
       throw new ThroughlineError("this id was used for a reaction of the other sentiment", {
         code: "THROUGHLINE_ID_CONFLICT",
       });
     }
-    const received = this.#buffers.clock.now();
-    const name = packageName(packageStamp(wallMs), label.sentiment, uuid);
-    const names = { id: packageId(uuid), name };
-    if (this.#isClosed) return refused(names, "closed");
-    this.#expire(received.ageMs);
-    const now = { ...received, wallMs };
-    const words = this.#consent.messages
-      ? judgedMessages(this.#buffers.messages.snapshot(), input, label, now)
-      : judgedMessages([], withoutWords(input), label, now);
-    const pat = {
-      ageMs: received.ageMs,
-      sentiment: label.sentiment,
-      target: targetKey(words),
-    };
+    const name = packageName(packageStamp(zero.wallMs), label.sentiment, uuid);
+    const state = { id, name, accepted: false, durable: false, uploaded: false };
+    const refused = (reason: ReceiptReason, more = {}) =>
+      new Receipt({ ...state, reason, ...more });
+    if (this.#isClosed) return refused("closed");
+    this.#expire(zero.atMs);
+    const { messages, frames, audio, captured } = this.#buffers;
+    const seen = messages.snapshot();
+    const { messages: said, ...words } = this.#consent.messages
+      ? judgedMessages(seen, input, label, zero)
+      : judgedMessages([], withoutWords(input), label, zero);
+    this.#pats = this.#pats.filter(({ atMs }) => zero.atMs - atMs <= duplicateMs);
+    const { chatId, target } = words;
+    const about = JSON.stringify([label.sentiment, chatId, target.judged?.message_ids ?? null]);
     const isPat = label.channel === "touch" || label.source === "auto";
-    const repeated = isPat ? this.#recent.duplicateOf(pat) : undefined;
-    if (repeated !== undefined) return refused(names, "duplicate", repeated);
-    if (this.#isFull) return refused(names, "busy");
-    const reduced = words.reduced ?? this.#reduced(received);
-    for (const [name, read] of this.#live) this.#buffers.captured.set(name, read());
-    const state = { ...names, accepted: true, durable: false, uploaded: false };
-    const kept = reduced === null ? state : { ...state, reduced };
-    const receipt = new Receipt(kept, this.#options.uploads);
-    const known = { ...words, ...received, wallMs, uuid, label, input, reduced };
-    const trigger = { ...known, consent: this.#consent };
-    this.#capture(new Moment(receipt, trigger, this.#buffers, this.#options));
-    this.#recent.remember(receipt);
-    if (isPat) this.#recent.rememberPat({ ...pat, id: names.id });
+    const repeated = isPat ? this.#pats.find((pat) => pat.about === about) : undefined;
+    if (repeated !== undefined) return refused("duplicate", { duplicate_of: repeated.id });
+    if (this.#held.length >= maxWaiting) return refused("busy");
+    const hasMedia = frames.count > 0 || audio.samples > 0;
+    const isOld = words.from === "transcript";
+    const mayKeep = isOld || !hasMedia || this.#mayKeepMedia(zero.atMs);
+    const unsaid = this.#consent.messages ? null : ("consent" as const);
+    const inTime = mayKeep ? unsaid : ("rate_cap" as const);
+    const reduced = isOld ? ("old_target" as const) : inTime;
+    for (const [name, read] of this.#live) captured.set(name, read());
+    const kept = { ...state, accepted: true };
+    const receipt = new Receipt(reduced === null ? kept : { ...kept, reduced }, uploads);
+    const lastSeq = seen.at(-1)?.seq ?? 0;
+    const trigger = { ...words, zero, uuid, label, input, reduced, lastSeq };
+    const consent = this.#consent;
+    const moment = beginMoment(receipt, { ...trigger, consent }, said, this.#buffers);
+    this.#receipts.set(id, receipt);
+    if (isPat) this.#pats = [...this.#pats, { id, atMs: zero.atMs, about }];
+    this.#capture(moment);
     return receipt;
   }
 
   /** What was uploaded later: its receipt tells so, if it is of this run. */
   uploaded(name: string): void {
-    const receipt = this.#recent.receipt(name);
+    const receipt = this.#receipts.peek(packageId(name));
     if (receipt === undefined || receipt.uploaded) return;
     receipt.update({ uploaded: true });
-    this.#options.onEvent({ type: "feedback.uploaded", receipt: receipt.toJSON() });
+    this.#tell("uploaded", receipt);
   }
 
   /**
@@ -299,16 +316,16 @@ export class MomentRecorder {
   /** These packages were deleted: their keys are free, and nothing repeats them. */
   deleted(names: readonly string[]): void {
     for (const name of names) {
-      const receipt = this.#recent.receipt(name);
-      if (receipt !== undefined) this.#recent.forget(receipt);
+      const receipt = this.#receipts.peek(packageId(name));
+      if (receipt !== undefined) this.#forgetReceipt(receipt);
     }
   }
 
   /** The chats of what is said in the buffers, and of moments that are not saved yet. */
   get chatIds(): ReadonlySet<string> {
-    const said = this.#buffers.messages.snapshot().map(({ chatId }) => chatId);
-    const held = this.#held.map(({ trigger }) => trigger.chatId);
-    return new Set([...said, ...held].filter((chatId) => chatId !== null));
+    const said = this.#buffers.messages.snapshot();
+    const all = [...said, ...this.#held].map(({ chatId }) => chatId);
+    return new Set(all.filter((chatId) => chatId !== null));
   }
 
   /** Forgets what was said in any chat, but for moments that are recorded. */
@@ -318,10 +335,9 @@ export class MomentRecorder {
 
   /** Removes moments that are not saved yet; resolves as `forgetChat` does. */
   async forget(holds: (facts: MomentFacts) => boolean): Promise<void> {
-    for (const moment of [...this.#captures.keys()]) {
-      if (holds(moment.facts)) this.#finish(moment);
-    }
-    await this.#queue.forget(({ facts }) => holds(facts));
+    const isMeant = (moment: Moment) => holds(factsOf(moment, this.#buffers));
+    for (const moment of [...this.#captures.keys()]) if (isMeant(moment)) this.#finish(moment);
+    await this.#queue.forget(isMeant);
   }
 
   /** What the model said last, in a chat or at all, of which something was shown. */
@@ -334,8 +350,10 @@ export class MomentRecorder {
   }
 
   get stats(): MomentStats {
-    const { messages, frames, audio, captured, clock } = this.#buffers;
-    this.#expire(clock.now().ageMs);
+    const { messages, frames, audio, captured, now } = this.#buffers;
+    this.#expire(now());
+    // What moments share is counted once.
+    const media = [...new Set(this.#held.flatMap(mediaOf))];
     return {
       messages: messages.count,
       frames: frames.count,
@@ -344,7 +362,7 @@ export class MomentRecorder {
       bytes: messages.bytes + frames.bytes + audio.bytes + captured.bytes,
       limits: bufferBounds,
       waiting: this.#held.length,
-      pinned_bytes: this.#pinnedBytes(),
+      pinned_bytes: media.reduce((sum, { byteLength }) => sum + byteLength, 0),
       consent: this.#consent,
     };
   }
@@ -360,24 +378,9 @@ export class MomentRecorder {
   }
 
   /** Drops pictures and sound that are too old by now. */
-  #expire(ageMs: number): void {
-    this.#buffers.frames.expire(ageMs);
-    this.#buffers.audio.expire(ageMs);
-  }
-
-  /** Of the package that an earlier run made under this id. */
-  #ofEarlierRun(uuid: string): Receipt | undefined {
-    const known = this.#options.known(packageId(uuid));
-    if (known === undefined) return undefined;
-    const receipt = new Receipt(known, this.#options.uploads);
-    receipt.update({});
-    return receipt;
-  }
-
-  get #isFull(): boolean {
-    const waiting = this.#held.length;
-    const more = this.#buffers.frames.bytes + this.#buffers.audio.bytes;
-    return waiting >= maxWaiting || (waiting > 0 && this.#pinnedBytes() + more > maxPinnedBytes);
+  #expire(nowMs: number): void {
+    this.#buffers.frames.expire(nowMs);
+    this.#buffers.audio.expire(nowMs);
   }
 
   /** Moments that are captured, or wait to be saved. */
@@ -385,27 +388,30 @@ export class MomentRecorder {
     return [...this.#captures.keys(), ...this.#queue.waiting];
   }
 
-  /** Counts what moments share once. */
-  #pinnedBytes(): number {
-    const media = new Set(this.#held.flatMap((moment) => moment.media));
-    return [...media].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  /** Whether a moment may keep pictures and sound; it counts then. */
+  #mayKeepMedia(nowMs: number): boolean {
+    const lately = this.#media.filter((at) => nowMs - at < hourMs);
+    const mayKeep = lately.length < maxMediaPerHour;
+    this.#media = mayKeep ? [...lately, nowMs] : lately;
+    return mayKeep;
   }
 
-  #reduced({ ageMs }: Received): Reduced | null {
-    const { frames, audio } = this.#buffers;
-    const hasMedia = frames.count > 0 || audio.samples > 0;
-    if (hasMedia && !this.#recent.mayKeepMedia(ageMs)) return "rate_cap";
-    return this.#consent.messages ? null : "consent";
+  /** There is no such moment any more, or never will be: its keys are free, and nothing repeats it. */
+  #forgetReceipt(gone: Receipt): void {
+    for (const [id, receipt] of this.#receipts) if (receipt === gone) this.#receipts.delete(id);
+    this.#pats = this.#pats.filter(({ id }) => id !== gone.id);
+  }
+
+  #tell(what: News, receipt: Receipt): void {
+    this.#options.onEvent({ type: `feedback.${what}`, receipt: receipt.toJSON() });
   }
 
   #capture(moment: Moment): void {
-    const { receipt, trigger } = moment;
-    this.#options.onEvent({ type: "feedback.accepted", receipt: receipt.toJSON() });
-    const { postRollMs } = trigger.label;
+    this.#tell("accepted", moment.receipt);
+    const { postRollMs } = moment.label;
     const end = () => this.#finish(moment);
-    const cancel =
-      postRollMs > 0 && this.#options.timers.after(postRollMs, end, { holdsProcess: true });
-    this.#captures.set(moment, cancel || (() => undefined));
+    const later = () => this.#options.timers.after(postRollMs, end, { holdsProcess: true });
+    this.#captures.set(moment, postRollMs > 0 ? later() : () => undefined);
     if (postRollMs === 0) end();
   }
 
@@ -415,7 +421,7 @@ export class MomentRecorder {
     if (cancel === undefined) return;
     this.#captures.delete(moment);
     cancel();
-    moment.end();
+    endMoment(moment, this.#buffers);
     this.#queue.add(moment);
   }
 
@@ -424,7 +430,13 @@ export class MomentRecorder {
   }
 }
 
-function isRawFrame({ data, width, height, channels }: RawFrame): boolean {
-  const isSized = isDimension(width) && isDimension(height) && (channels === 3 || channels === 4);
-  return isSized && data.length === width * height * channels;
+/** Without consent to words nothing is judged, and no words come in by another way. */
+function withoutWords({
+  transcript: _,
+  targetMessageId: __,
+  turnId: ___,
+  messageId: ____,
+  ...label
+}: MomentInput): MomentInput {
+  return label;
 }

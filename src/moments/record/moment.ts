@@ -1,7 +1,16 @@
+// A moment from its trigger until it is saved. What the buffers held at the trigger, and what a post-roll adds, is
+// held by reference; it becomes a package when it is saved, because the person who reacts does not wait for it.
 import { attachmentLimits, attachmentsOf, tokensOf } from "../../core/chat/attachments.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Json } from "../../core/json.ts";
 import { frameFile } from "../package/content.ts";
 import { packageStamp } from "../package/package-name.ts";
-import { audioRateHz, SaveError, type SealedMoment } from "../package/package-sink.ts";
+import {
+  type AudioRef,
+  audioRateHz,
+  SaveError,
+  type SealedMoment,
+} from "../package/package-sink.ts";
 import {
   type AudioEntry,
   type Consent,
@@ -10,38 +19,67 @@ import {
   type PackageMessage,
   type PackageOwners,
   type PackageRecord,
+  type Redaction,
   type Reduced,
-  type Target,
 } from "../package/record.ts";
-import { type AudioSnapshot, joined, startOf } from "./audio-ring.ts";
 import type { MomentBuffers } from "./buffers.ts";
-import { millis, seconds } from "./capture-clock.ts";
 import { effectiveConsent } from "./consent.ts";
-import {
-  type DraftAudio,
-  type DraftFrame,
-  draftAudio,
-  draftFrames,
-  draftMessage,
-  type MomentContent,
-  type Zero,
-} from "./draft.ts";
-import type { BufferedFrame } from "./frame-buffer.ts";
-import type { JudgedMessages } from "./judged-messages.ts";
 import type { Label, MomentInput } from "./label.ts";
-import { limits } from "./limits.ts";
-import type { RecorderSettings } from "./options.ts";
+import { type BufferedAudio, type BufferedFrame, millisOf } from "./media.ts";
+import { draftMessage } from "./messages.ts";
 import type { Receipt } from "./receipt.ts";
+import { limits, millis, seconds, type Zero } from "./ring.ts";
 import { isOfChat, type TargetTurn } from "./target-turn.ts";
 
+export type DraftFrame = Omit<FrameEntry, "file"> & { readonly jpeg: Uint8Array };
+export type DraftAudio = Omit<AudioEntry, "file" | "rate_hz" | "channels" | "bits" | "samples"> &
+  AudioRef & { readonly chunks: number };
+
+/** Of a package, what a redaction may see and change. Media is shared: replaced, never written to. */
+export interface MomentContent {
+  readonly what: string;
+  readonly trigger: string;
+  readonly correction: PackageRecord["correction"];
+  readonly people: readonly string[];
+  readonly latched: { readonly [name: string]: Json };
+  readonly messages: readonly PackageMessage[];
+  readonly frames: readonly DraftFrame[];
+  readonly audio: DraftAudio | null;
+  readonly redactions: readonly Redaction[];
+}
+
+/**
+ * Takes out what must not be kept, before a byte of it is written or sent, and notes what it took in
+ * `redactions`. If it throws, nothing is saved. At a forced exit only one that answers at once counts.
+ */
+export type Redact = (content: MomentContent) => MomentContent | Promise<MomentContent>;
+
+/** Reads a file that was sent in a chat; `undefined`: it is not there. */
+export type ReadFile = (chatId: string, sha256: string) => Promise<Uint8Array | undefined>;
+
 /** What is known at the trigger. */
-interface Trigger extends Omit<JudgedMessages, "reduced">, Zero {
-  readonly ageMs: number;
+export interface Trigger {
+  readonly zero: Zero;
   readonly uuid: string;
   readonly label: Label;
   readonly input: MomentInput;
-  readonly reduced: Reduced | null;
   readonly consent: Consent;
+  readonly reduced: Reduced | null;
+  readonly chatId: string | null;
+  readonly target: TargetTurn;
+  readonly from: "ring" | "transcript";
+  /** Of the newest message in the buffers. */
+  readonly lastSeq: number;
+}
+
+export interface Moment extends Trigger {
+  readonly receipt: Receipt;
+  messages: readonly PackageMessage[];
+  frames: readonly BufferedFrame[];
+  audio: readonly BufferedAudio[];
+  /** What its end has added. */
+  ended: ReturnType<typeof endOf> | undefined;
+  whole: SealedMoment | undefined;
 }
 
 /** Whose a moment is that is not saved yet. */
@@ -49,206 +87,227 @@ export interface MomentFacts extends PackageOwners {
   readonly name: string;
 }
 
-type Media = Pick<MomentContent, "people" | "latched">;
-type Ended = Pick<PackageRecord, "provider" | "model"> &
-  Media & { readonly fromMs: number; readonly postMs: number };
+/** Whether a moment holds pictures and sound: none of another time, and none beyond the limit of an hour. */
+const hasMedia = ({ reduced }: Trigger) => reduced === null || reduced === "consent";
+
+/** Holds what the buffers have now. */
+export function beginMoment(
+  receipt: Receipt,
+  trigger: Trigger,
+  messages: readonly PackageMessage[],
+  buffers: MomentBuffers,
+): Moment {
+  const [frames, audio] = hasMedia(trigger)
+    ? [buffers.frames.snapshot(), buffers.audio.snapshot()]
+    : [[], []];
+  return { ...trigger, receipt, messages, frames, audio, ended: undefined, whole: undefined };
+}
+
+/** Ends the post-roll now: from here on the moment holds all that it will have. */
+export function endMoment(moment: Moment, buffers: MomentBuffers): void {
+  const { zero, label } = moment;
+  const passedMs = Math.max(buffers.now() - zero.atMs, 0);
+  const postMs = Math.min(passedMs, label.postRollMs);
+  if (postMs > 0) roll(moment, buffers, zero.atMs + postMs);
+  moment.ended = endOf(moment, buffers, postMs);
+}
+
+/** Adds what came after the trigger. */
+function roll(moment: Moment, { frames, audio, messages }: MomentBuffers, endMs: number): void {
+  const { lastSeq, chatId, from, consent, zero } = moment;
+  const isLater = (held: readonly { readonly seq: number }[]) => {
+    const last = held.at(-1)?.seq ?? 0;
+    return ({ seq, atMs }: BufferedFrame | BufferedAudio) => seq > last && atMs <= endMs;
+  };
+  if (hasMedia(moment)) {
+    moment.frames = [...moment.frames, ...frames.snapshot().filter(isLater(moment.frames))];
+    moment.audio = [...moment.audio, ...audio.snapshot().filter(isLater(moment.audio))];
+  }
+  if (from === "transcript" || !consent.messages) return;
+  const later = messages.snapshot().filter((message) => {
+    const { seq, atMs } = message;
+    const isInTime = atMs > zero.atMs && atMs <= endMs;
+    return seq > lastSeq && isInTime && isOfChat(message, chatId);
+  });
+  moment.messages = [...moment.messages, ...later.map((message) => draftMessage(message, zero))];
+}
+
+function endOf(moment: Moment, buffers: MomentBuffers, postMs: number) {
+  const { zero, input, consent, frames, audio } = moment;
+  const captured = buffers.captured.snapshot();
+  const { provider = null, model = null } = captured;
+  const firstMs = (frames[0]?.atMs ?? zero.atMs) - zero.atMs;
+  return {
+    preMs: -Math.min(0, firstMs, draftAudio(audio, zero)?.start_t_ms ?? 0),
+    postMs,
+    people: peopleOf(moment, buffers),
+    latched: consent.messages ? captured : {},
+    provider: input.provider ?? (typeof provider === "string" ? provider : null),
+    model: input.model ?? (typeof model === "string" ? model : null),
+  };
+}
+
+/** Who was there: told where somebody may be seen or heard. */
+function peopleOf({ zero, consent }: Moment, { people }: MomentBuffers): readonly string[] {
+  if (!consent.frames && !consent.audio) return [];
+  const since = zero.atMs - limits.mediaAgeMs;
+  return [...people].flatMap(([name, at]) => (at >= since ? [name] : [])).sort();
+}
+
+/** The pictures and pieces of sound that a moment holds in memory. */
+export function mediaOf({ frames, audio }: Moment): readonly ArrayBufferView[] {
+  return [...frames.map(({ jpeg }) => jpeg), ...audio.map(({ pcm }) => pcm)];
+}
+
+export function factsOf(moment: Moment, buffers: MomentBuffers): MomentFacts {
+  const { receipt, chatId, ended, messages } = moment;
+  const people = ended?.people ?? peopleOf(moment, buffers);
+  return { name: receipt.name, chat_id: chatId, people, messages: messages.map(({ id }) => id) };
+}
+
+function draftFrame(frame: BufferedFrame, zero: Zero): DraftFrame {
+  const { atMs, seq, width, height, camera, sourceMs: source_t_ms, jpeg } = frame;
+  const t = atMs - zero.atMs;
+  const timestamp = seconds(zero.wallMs + t);
+  return { t_ms: millis(t), timestamp, seq, width, height, camera, source_t_ms, jpeg };
+}
+
+/** The sound as one piece: its time is that of the newest sample, less the time of all of them. */
+function draftAudio(pieces: readonly BufferedAudio[], zero: Zero) {
+  const newest = pieces.at(-1);
+  if (newest === undefined) return null;
+  const { sourceEndMs } = newest;
+  const samples = pieces.reduce((sum, { pcm }) => sum + pcm.length, 0);
+  const lastsMs = millisOf(samples);
+  return {
+    samples,
+    start_t_ms: millis(newest.atMs - lastsMs - zero.atMs),
+    source_t_ms: sourceEndMs === null ? null : sourceEndMs - lastsMs,
+    chunks: pieces.filter(({ isEnd }) => isEnd).length,
+  };
+}
+
+function joined(pieces: readonly BufferedAudio[], samples: number): Int16Array {
+  const pcm = new Int16Array(samples);
+  let at = 0;
+  for (const piece of pieces) {
+    pcm.set(piece.pcm, at);
+    at += piece.pcm.length;
+  }
+  return pcm;
+}
+
+interface Sealing {
+  readonly sessionId: string;
+  readonly software: PackageRecord["software"];
+  readonly clock: Clock;
+  readonly redact?: Redact | undefined;
+  readonly readFile: ReadFile;
+}
 
 /**
- * A moment from its trigger until it is saved. What the buffers held at the trigger, and what a post-roll
- * adds, is held by reference; the record is made when it is saved, because the person who reacts does not
- * wait for it.
+ * Makes a moment whole and redacted, the same one each time. Its files are read each time, so that none is
+ * held while it waits.
+ *
+ * @throws SaveError `redaction_failed`
  */
-export class Moment {
-  readonly receipt: Receipt;
-  readonly trigger: Trigger;
-  readonly #buffers: MomentBuffers;
-  readonly #settings: RecorderSettings;
-  readonly #later: PackageMessage[] = [];
-  #frames: readonly BufferedFrame[] = [];
-  #audio: AudioSnapshot | undefined;
-  #ended: Ended | undefined;
-  #sealed: SealedMoment | undefined;
-
-  constructor(
-    receipt: Receipt,
-    trigger: Trigger,
-    buffers: MomentBuffers,
-    settings: RecorderSettings,
-  ) {
-    this.receipt = receipt;
-    this.trigger = trigger;
-    this.#buffers = buffers;
-    this.#settings = settings;
-    if (trigger.reduced !== null && trigger.reduced !== "consent") return;
-    this.#frames = buffers.frames.snapshot();
-    this.#audio = buffers.audio.snapshot();
-  }
-
-  /** The pictures and blocks of sound that it holds in memory. */
-  get media(): readonly ArrayBufferView[] {
-    const blocks = this.#audio?.parts.map(({ block }) => block.pcm) ?? [];
-    return [...this.#frames.map(({ jpeg }) => jpeg), ...blocks];
-  }
-
-  get facts(): MomentFacts {
-    const messages = this.#messages().map(({ id }) => id);
-    const { people = this.#people() } = this.#ended ?? {};
-    return { name: this.receipt.name, chat_id: this.trigger.chatId, people, messages };
-  }
-
-  /** Ends the post-roll now: from here on it holds all that it will have. */
-  end(): void {
-    const { trigger } = this;
-    const { clock, captured } = this.#buffers;
-    const passedMs = Math.max(clock.now().monoMs - trigger.monoMs, 0);
-    const postMs = Math.min(passedMs, trigger.label.postRollMs);
-    if (postMs > 0) this.#roll(trigger.monoMs + postMs);
-    const starts = this.#frames.slice(0, 1).map(({ monoMs }) => monoMs);
-    if (hasSound(this.#audio)) starts.push(startOf(this.#audio));
-    const fromMs = Math.min(trigger.monoMs, ...starts);
-    this.#ended = {
-      fromMs,
-      postMs,
-      people: this.#people(),
-      latched: trigger.consent.messages ? captured.snapshot() : {},
-      provider: trigger.input.provider ?? textOf(captured.get("provider")),
-      model: trigger.input.model ?? textOf(captured.get("model")),
-    };
-  }
-
-  /**
-   * Redacted and whole, the same one each time. Its files are read each time, so that none is held while
-   * it waits.
-   *
-   * @throws SaveError `redaction_failed`
-   */
-  async sealed(): Promise<SealedMoment> {
-    const { redact, readFile } = this.#settings;
-    try {
-      if (this.#sealed === undefined) {
-        const content = this.#content();
-        this.#sealed = this.#seal(redact === undefined ? content : await redact(content));
-      }
-    } catch (cause) {
-      throw new SaveError("redaction_failed", { cause });
+export async function sealMoment(moment: Moment, settings: Sealing): Promise<SealedMoment> {
+  const { redact, readFile } = settings;
+  try {
+    if (moment.whole === undefined) {
+      const content = contentOf(moment);
+      const left = redact === undefined ? content : await redact(content);
+      moment.whole = sealed(moment, left, settings);
     }
-    return { ...this.#sealed, attachments: await sentFiles(this.#sealed, readFile) };
+  } catch (cause) {
+    throw new SaveError("redaction_failed", { cause });
   }
-
-  /** Adds what came after the trigger. */
-  #roll(endMs: number): void {
-    const { lastSeq, chatId, from, consent, monoMs } = this.trigger;
-    const { messages, frames, audio } = this.#buffers;
-    if (this.#audio !== undefined) {
-      const lastFrame = this.#frames.at(-1)?.seq ?? 0;
-      const isLater = (frame: BufferedFrame) => frame.seq > lastFrame && frame.monoMs <= endMs;
-      this.#frames = [...this.#frames, ...frames.snapshot().filter(isLater)];
-      this.#audio = joined(this.#audio, audio.snapshot(this.#audio.to));
-    }
-    if (from === "transcript" || !consent.messages) return;
-    for (const message of messages.snapshot()) {
-      const { seq, timeMs } = message;
-      const isLater = seq > lastSeq && timeMs > monoMs && timeMs <= endMs;
-      if (isLater && isOfChat(message, chatId)) {
-        this.#later.push(draftMessage(message, this.trigger));
-      }
-    }
-  }
-
-  #messages(): readonly PackageMessage[] {
-    return [...this.trigger.messages(), ...this.#later];
-  }
-
-  /** Who was there: told where somebody may be seen or heard. */
-  #people(): readonly string[] {
-    const { ageMs, consent } = this.trigger;
-    if (!consent.frames && !consent.audio) return [];
-    const since = ageMs - limits.mediaAgeMs;
-    const seen = [...this.#buffers.people].filter(([, at]) => at >= since);
-    return seen.map(([name]) => name).sort();
-  }
-
-  #content(): MomentContent {
-    const { what, trigger, correction } = this.trigger.label;
-    const { people = [], latched = {} } = this.#ended ?? {};
-    return {
-      what,
-      trigger,
-      correction,
-      people,
-      latched,
-      messages: this.#messages(),
-      frames: draftFrames(this.#frames, this.trigger),
-      audio: draftAudio(this.#audio, this.trigger),
-      redactions: [],
-    };
-  }
-
-  /** Makes it whole: counts, indexes and ranges follow from what is left of it. */
-  #seal({ messages, frames, audio, ...content }: MomentContent): SealedMoment {
-    if (this.#ended === undefined) throw new Error("the moment has not ended");
-    const { fromMs, postMs, people: _, latched: __, ...ended } = this.#ended;
-    const { label, input, chatId, from, reduced, uuid, consent, wallMs, target } = this.trigger;
-    const { sentiment, source, channel, score, annotator } = label;
-    const said = this.#messages();
-    const placed = placedTarget(target.judged, messages);
-    const record: PackageRecord = {
-      ...content,
-      ...ended,
-      id: this.receipt.id,
-      name: this.receipt.name,
-      uuid,
-      schema: feedbackSchema,
-      timestamp: seconds(wallMs),
-      timestamp_str: packageStamp(wallMs),
-      sentiment,
-      source,
-      channel,
-      score,
-      annotator,
-      session_id: this.#settings.sessionId,
-      sealed_timestamp: seconds(this.#settings.clock.now()),
-      software: this.#settings.software,
-      chat_id: chatId,
-      matched: input.matched ?? [],
-      supersedes: input.supersedes ?? null,
-      trace: null,
-      consent: effectiveConsent(consent),
-      reduced,
-      window: {
-        pre_ms: millis(this.trigger.monoMs - fromMs),
-        post_ms: millis(postMs),
-        from,
-        first_seq: said[0]?.seq ?? null,
-        last_seq: said.at(-1)?.seq ?? null,
-      },
-      num_messages: messages.length,
-      num_frames: frames.length,
-      audio_chunks: audio?.chunks ?? 0,
-      audio_samples: audio?.samples ?? 0,
-      target: placed,
-      // What was judged may have been redacted away.
-      target_reason: placed === null ? (target.reason ?? "no_assistant_turn") : null,
-      trigger_turn: placedTrigger(target.triggerTurn, messages),
-      frames: frames.map(entryOfFrame),
-      audio: entryOf(audio),
-    };
-    return { record, messages, frames: frames.map(({ jpeg }) => jpeg), audio };
-  }
+  return { ...moment.whole, attachments: await sentFiles(moment.whole, readFile) };
 }
 
-function hasSound(audio: AudioSnapshot | undefined): audio is AudioSnapshot {
-  return audio !== undefined && audio.from < audio.to;
+function contentOf({ label, ended, messages, frames, audio, zero }: Moment): MomentContent {
+  const { what, trigger, correction } = label;
+  const { people = [], latched = {} } = ended ?? {};
+  const sound = draftAudio(audio, zero);
+  return {
+    what,
+    trigger,
+    correction,
+    people,
+    latched,
+    messages,
+    frames: frames.map((frame) => draftFrame(frame, zero)),
+    audio: sound && { ...sound, pcm: [joined(audio, sound.samples)] },
+    redactions: [],
+  };
 }
 
-function textOf(value: unknown): string | null {
-  return typeof value === "string" ? value : null;
+/** Makes it whole: counts, indexes and ranges follow from what is left of it. */
+function sealed(
+  { receipt, label, input, zero, ended, target, ...moment }: Moment,
+  { messages, frames, audio, ...content }: MomentContent,
+  { sessionId, software, clock }: Sealing,
+): SealedMoment {
+  if (ended === undefined) throw new Error("the moment has not ended");
+  const { sentiment, source, channel, score, annotator } = label;
+  const judged = placedTarget(target.judged, messages);
+  const { triggerTurn } = target;
+  const asked = messages.findIndex(({ id }) => id === triggerTurn?.message_id);
+  const format = { file: "audio.wav", rate_hz: audioRateHz, channels: 1, bits: 16 } as const;
+  const record: PackageRecord = {
+    ...content,
+    id: receipt.id,
+    name: receipt.name,
+    uuid: moment.uuid,
+    schema: feedbackSchema,
+    timestamp: seconds(zero.wallMs),
+    timestamp_str: packageStamp(zero.wallMs),
+    sentiment,
+    source,
+    channel,
+    score,
+    annotator,
+    software,
+    session_id: sessionId,
+    sealed_timestamp: seconds(clock.now()),
+    chat_id: moment.chatId,
+    provider: ended.provider,
+    model: ended.model,
+    matched: input.matched ?? [],
+    supersedes: input.supersedes ?? null,
+    trace: null,
+    consent: effectiveConsent(moment.consent),
+    reduced: moment.reduced,
+    window: {
+      pre_ms: millis(ended.preMs),
+      post_ms: millis(ended.postMs),
+      from: moment.from,
+      first_seq: moment.messages[0]?.seq ?? null,
+      last_seq: moment.messages.at(-1)?.seq ?? null,
+    },
+    num_messages: messages.length,
+    num_frames: frames.length,
+    audio_chunks: audio?.chunks ?? 0,
+    audio_samples: audio?.samples ?? 0,
+    target: judged,
+    // What was judged may have been redacted away.
+    target_reason: judged === null ? (target.reason ?? "no_assistant_turn") : null,
+    trigger_turn: triggerTurn && { ...triggerTurn, index: asked < 0 ? null : asked },
+    frames: frames.map(({ jpeg: _, ...frame }, index) => ({ file: frameFile(index), ...frame })),
+    audio: audio && {
+      ...format,
+      samples: audio.samples,
+      start_t_ms: audio.start_t_ms,
+      source_t_ms: audio.source_t_ms ?? null,
+    },
+  };
+  return { record, messages, frames: frames.map(({ jpeg }) => jpeg), audio };
 }
 
 function placedTarget(
   judged: TargetTurn["judged"],
   messages: readonly PackageMessage[],
-): Target | null {
+): PackageRecord["target"] {
   const kept = messages.filter(({ id }) => judged?.message_ids.includes(id));
   const [first, last] = [kept[0], kept.at(-1)];
   if (judged === null || first === undefined || last === undefined) return null;
@@ -257,30 +316,13 @@ function placedTarget(
   return { ...judged, message_ids: kept.map(({ id }) => id), index, count };
 }
 
-function placedTrigger(trigger: TargetTurn["triggerTurn"], messages: readonly PackageMessage[]) {
-  if (trigger === null) return null;
-  const index = messages.findIndex(({ id }) => id === trigger.message_id);
-  return { ...trigger, index: index < 0 ? null : index };
-}
-
-function entryOfFrame({ jpeg: _, ...entry }: DraftFrame, index: number): FrameEntry {
-  return { file: frameFile(index), ...entry };
-}
-
-function entryOf(audio: DraftAudio | null): AudioEntry | null {
-  if (audio === null) return null;
-  const { samples, start_t_ms, source_t_ms = null } = audio;
-  const format = { rate_hz: audioRateHz, channels: 1, bits: 16 } as const;
-  return { file: "audio.wav", ...format, samples, start_t_ms, source_t_ms };
-}
-
 /**
  * Reads what a model can have got of the files of messages: the newest first, at most 20 MiB in all. A moment
  * that is one too many in its hour keeps their names alone.
  */
 async function sentFiles(
   { record, messages }: SealedMoment,
-  read: RecorderSettings["readFile"],
+  read: ReadFile,
 ): Promise<ReadonlyMap<string, Uint8Array>> {
   const { chat_id: chatId, reduced } = record;
   const sent = new Map<string, Uint8Array>();

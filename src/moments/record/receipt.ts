@@ -41,10 +41,14 @@ export class Receipt {
   /** @param uploads whether this run uploads packages. */
   constructor(state: ReceiptState, uploads = true) {
     this.#state = state;
-    if (!uploads && !state.uploaded) this.#uploaded.reject(notUploaded());
+    if (!uploads && !state.uploaded) {
+      const says = "nothing is uploaded: the storage mode is local";
+      this.#uploaded.reject(new ThroughlineError(says, { code: "THROUGHLINE_CONFIGURATION" }));
+    }
     // Not every promise is asked for. Those who ask still get the rejection.
     for (const { promise } of [this.#durable, this.#uploaded]) promise.catch(() => undefined);
-    if (!state.accepted) this.#settle();
+    if (state.accepted) this.update({});
+    else this.#settle();
   }
 
   get id(): string {
@@ -105,11 +109,11 @@ export class Receipt {
   update(change: Partial<ReceiptState>): void {
     const { reason: _, ...rest } = this.#state;
     // What stood in the way is over once it is durable.
-    const isOver = change.durable === true && change.reason === undefined;
-    this.#state = { ...(isOver ? rest : this.#state), ...change };
-    if (this.#state.durable || this.#state.reason !== undefined) this.#decided.resolve();
-    if (this.#state.durable) this.#durable.resolve();
-    if (this.#state.uploaded) this.#uploaded.resolve();
+    this.#state = { ...(change.durable ? rest : this.#state), ...change };
+    const { durable, uploaded, reason } = this.#state;
+    if (durable || reason !== undefined) this.#decided.resolve();
+    if (durable) this.#durable.resolve();
+    if (uploaded) this.#uploaded.resolve();
   }
 
   /** For the recorder alone: it will not become durable. */
@@ -125,19 +129,4 @@ export class Receipt {
     this.#durable.reject(error);
     this.#uploaded.reject(error);
   }
-}
-
-function notUploaded(): ThroughlineError {
-  const message = "nothing is uploaded: the storage mode is local";
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION" });
-}
-
-/** Nothing of it exists. */
-export function refused(
-  names: Pick<ReceiptState, "id" | "name">,
-  reason: ReceiptReason,
-  duplicateOf?: string,
-): Receipt {
-  const state = { ...names, accepted: false, durable: false, uploaded: false, reason };
-  return new Receipt({ ...state, duplicate_of: duplicateOf });
 }

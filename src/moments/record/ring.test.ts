@@ -13,18 +13,18 @@ const bounds = fc.record({
 test("the ring is the longest end of what was pushed that is within count, bytes and age", () => {
   fc.assert(
     fc.property(pushes, bounds, (given, limits) => {
-      const ring = new Ring<{ bytes: number; ageMs: number; n: number }>(limits);
-      const all: { bytes: number; ageMs: number; n: number }[] = [];
+      const ring = new Ring<{ bytes: number; atMs: number; n: number }>(limits);
+      const all: { bytes: number; atMs: number; n: number }[] = [];
       let ageMs = 0;
       for (const [n, { bytes, waitMs }] of given.entries()) {
         ageMs += waitMs;
-        const item = { bytes, ageMs, n };
+        const item = { bytes, atMs: ageMs, n };
         all.push(item);
         ring.add(item);
       }
       const fits = (items: typeof all) => {
         const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
-        const isYoung = items.every((item) => ageMs - item.ageMs <= limits.ageMs);
+        const isYoung = items.every((item) => ageMs - item.atMs <= limits.ageMs);
         return items.length <= limits.count && bytes <= limits.bytes && isYoung;
       };
       let kept = all;
@@ -39,11 +39,11 @@ test("the ring is the longest end of what was pushed that is within count, bytes
 });
 
 test("a snapshot of a ring is the taker's own, and takes nothing away", () => {
-  const ring = new Ring<{ bytes: number; ageMs: number }>({ count: 2, bytes: 100 });
-  ring.add({ bytes: 1, ageMs: 0 });
+  const ring = new Ring<{ bytes: number; atMs: number }>({ count: 2, bytes: 100 });
+  ring.add({ bytes: 1, atMs: 0 });
   const taken = ring.snapshot();
-  ring.add({ bytes: 2, ageMs: 0 });
-  ring.add({ bytes: 3, ageMs: 0 });
-  assert.deepEqual(taken, [{ bytes: 1, ageMs: 0 }]);
+  ring.add({ bytes: 2, atMs: 0 });
+  ring.add({ bytes: 3, atMs: 0 });
+  assert.deepEqual(taken, [{ bytes: 1, atMs: 0 }]);
   assert.equal(ring.count, 2);
 });

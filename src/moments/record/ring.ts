@@ -1,3 +1,32 @@
+/** What the rolling buffers hold. Source of the counts: the seed; of the bytes: 20 MB in all. */
+export const limits = {
+  messages: 50,
+  messageBytes: 2_000_000,
+  /** Code points of one text; what is longer is cut. */
+  messageCodePoints: 8_000,
+  frames: 240,
+  frameBytes: 12_000_000,
+  /** Of one picture; a larger one is refused. */
+  oneFrameBytes: 2_097_152,
+  /** Between accepted pictures: by the sender's time where both have one, else by when they came. */
+  frameEveryMs: 500,
+  /** 120 s of 16 kHz, in pieces of at most a second and, if they are short, at least 5 ms. */
+  audioSamples: 1_920_000,
+  audioPieces: 24_000,
+  audioPieceSamples: 16_000,
+  /** Pictures and sound that are older go; words stay. */
+  mediaAgeMs: 120_000,
+  /** Of all captured values together, as JSON. */
+  capturedBytes: 262_144,
+} as const;
+
+/** When somebody reacted: all times of a moment are told from it. */
+export interface Zero {
+  /** On the clock by which things are received: see `captureClock`. */
+  readonly atMs: number;
+  readonly wallMs: number;
+}
+
 interface RingLimits {
   readonly count: number;
   readonly bytes: number;
@@ -7,8 +36,8 @@ interface RingLimits {
 
 interface Sized {
   readonly bytes: number;
-  /** When it was received, on a clock that goes on while the machine sleeps. */
-  readonly ageMs: number;
+  /** When it was received: see `captureClock`. */
+  readonly atMs: number;
 }
 
 /**
@@ -32,27 +61,23 @@ export class Ring<T extends Sized> {
     return this.#bytes;
   }
 
-  add(item: T): void {
-    this.expire(item.ageMs);
-    this.#items.push(item);
-    this.#bytes += item.bytes;
-    this.#trim();
-  }
-
-  /** Puts `item` where `old` is. */
-  replace(old: T, item: T): void {
-    this.#items[this.#items.indexOf(old)] = item;
-    this.#bytes += item.bytes - old.bytes;
-    this.#trim();
+  /** Adds it at the end, or puts it where `old` is. */
+  add(item: T, old?: T): void {
+    if (old === undefined) {
+      this.expire(item.atMs);
+      this.#items.push(item);
+    } else this.#items[this.#items.indexOf(old)] = item;
+    this.#bytes += item.bytes - (old?.bytes ?? 0);
+    const { count, bytes } = this.#limits;
+    while (this.#items.length > count || (this.#bytes > bytes && this.#items.length > 0)) {
+      this.#drop();
+    }
   }
 
   /** Drops what is older than the limit: an item is kept as long as its age is at most that. */
-  expire(nowAgeMs: number): void {
-    const { ageMs } = this.#limits;
-    if (ageMs === undefined) return;
-    while (this.#items[0] !== undefined && nowAgeMs - this.#items[0].ageMs > ageMs) {
-      this.#drop();
-    }
+  expire(nowMs: number): void {
+    const { ageMs = Number.POSITIVE_INFINITY } = this.#limits;
+    while (nowMs - (this.#items[0]?.atMs ?? nowMs) > ageMs) this.#drop();
   }
 
   /** Oldest first; the caller's own list. */
@@ -70,12 +95,17 @@ export class Ring<T extends Sized> {
     this.remove(() => true);
   }
 
-  #trim(): void {
-    while (this.#items.length > this.#limits.count) this.#drop();
-    while (this.#bytes > this.#limits.bytes && this.#items.length > 0) this.#drop();
-  }
-
   #drop(): void {
     this.#bytes -= this.#items.shift()?.bytes ?? 0;
   }
+}
+
+/** Milliseconds with 3 decimals, without -0. */
+export function millis(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000 + 0;
+}
+
+/** Milliseconds as seconds with 3 decimals. */
+export function seconds(ms: number): number {
+  return Math.round(ms) / 1_000 + 0;
 }

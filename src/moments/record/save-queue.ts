@@ -1,7 +1,12 @@
 import { errorName } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Timers, until } from "../../core/timers.ts";
-import { type PackageSink, SaveError, type SaveFailure } from "../package/package-sink.ts";
+import {
+  type PackageSink,
+  SaveError,
+  type SaveFailure,
+  type SealedMoment,
+} from "../package/package-sink.ts";
 import type { Moment } from "./moment.ts";
 import type { Receipt } from "./receipt.ts";
 
@@ -9,6 +14,8 @@ interface SaveQueuePorts {
   readonly sink: PackageSink;
   readonly timers: Timers;
   readonly logger: Logger;
+  /** @throws SaveError `redaction_failed` */
+  readonly seal: (moment: Moment) => Promise<SealedMoment>;
   /** A receipt has changed. */
   readonly told: (what: "durable" | "failed" | "discarded" | "uploaded", receipt: Receipt) => void;
 }
@@ -22,11 +29,9 @@ const retryMs = 5_000;
  */
 export class SaveQueue {
   readonly #ports: SaveQueuePorts;
-  #waiting: Moment[] = [];
-  #saving: Moment | undefined;
-  #abort = new AbortController();
-  /** Settles with the save that is under way. */
-  #last: Promise<void> = Promise.resolve();
+  #waiting: readonly Moment[] = [];
+  /** The first of them that is being saved; `done` settles with that. */
+  #saving: { moment: Moment; abort: AbortController; done: Promise<void> } | undefined;
   #cancelRetry: (() => void) | undefined;
   /** `closing`: what fails once more is lost. */
   #state: "open" | "closing" | "closed" = "open";
@@ -41,23 +46,21 @@ export class SaveQueue {
   }
 
   add(moment: Moment): void {
-    this.#waiting.push(moment);
-    if (this.#state === "closed") this.#lose(this.#waiting);
-    else if (this.#cancelRetry === undefined) this.#next();
+    this.#waiting = [...this.#waiting, moment];
+    if (this.#state === "closed") this.#lose(moment);
+    else this.#next();
   }
 
   /** Removes those for which it holds; resolves when none of them is being saved any more. */
   async forget(holds: (moment: Moment) => boolean): Promise<void> {
     const forgotten = this.#waiting.filter(holds);
-    const current = forgotten.find((moment) => moment === this.#saving);
-    this.#waiting = this.#waiting.filter((moment) => !forgotten.includes(moment));
-    for (const moment of forgotten) {
-      if (moment !== current) this.#discard(moment, "forgotten");
+    for (const moment of forgotten) this.#remove(moment);
+    const saving = this.#saving;
+    if (saving !== undefined && forgotten.includes(saving.moment)) {
+      saving.abort.abort();
+      await saving.done;
     }
-    if (current === undefined) return;
-    this.#abort.abort();
-    await this.#last;
-    this.#discard(current, "forgotten");
+    for (const moment of forgotten) this.#discard(moment, "forgotten");
   }
 
   /**
@@ -70,83 +73,76 @@ export class SaveQueue {
     this.#cancelRetry?.();
     this.#cancelRetry = undefined;
     this.#next();
-    await until(this.#drained(), { ms: withinMs, timers: this.#ports.timers });
+    const drained = async () => {
+      while (this.#saving !== undefined) await this.#saving.done;
+    };
+    await until(drained(), { ms: withinMs, timers: this.#ports.timers });
     this.#state = "closed";
-    this.#lose(this.#waiting);
-    this.#abort.abort();
-  }
-
-  async #drained(): Promise<void> {
-    while (this.#saving !== undefined) await this.#last;
-  }
-
-  #lose(left: readonly Moment[]): void {
-    this.#waiting = this.#waiting.filter((moment) => !left.includes(moment));
-    for (const moment of left) {
-      const { id } = moment.receipt;
-      this.#ports.logger.error({ id, reason: moment.receipt.reason }, "a moment was lost at close");
-      this.#discard(moment, "closed");
-    }
+    for (const moment of this.#waiting) this.#lose(moment);
+    this.#saving?.abort.abort();
   }
 
   #next(): void {
     const [moment] = this.#waiting;
-    if (moment === undefined || this.#saving !== undefined) return;
-    this.#saving = moment;
-    this.#last = this.#save(moment).then(() => {
+    const isBusy = this.#saving !== undefined || this.#cancelRetry !== undefined;
+    if (moment === undefined || isBusy) return;
+    const abort = new AbortController();
+    const done = this.#save(moment, abort.signal).then(() => {
       this.#saving = undefined;
-      if (this.#cancelRetry === undefined) this.#next();
+      this.#next();
     });
+    this.#saving = { moment, abort, done };
   }
 
   /** Never rejects: what fails is told to the receipt. */
-  async #save(moment: Moment): Promise<void> {
-    this.#abort = new AbortController();
-    const { signal } = this.#abort;
+  async #save(moment: Moment, signal: AbortSignal): Promise<void> {
+    const { sink, seal, told } = this.#ports;
+    const { receipt } = moment;
+    // Forgotten or lost while it was being saved.
+    const isGone = () => !this.#waiting.includes(moment);
     try {
-      const whole = await moment.sealed();
-      if (this.#isGone(moment)) return;
-      const saved = await this.#ports.sink.save(whole, signal);
-      if (!this.#isGone(moment)) this.#saved(moment, saved.name, saved.uploaded === true);
+      const whole = await seal(moment);
+      if (isGone()) return;
+      const { name, uploaded = false } = await sink.save(whole, signal);
+      if (isGone()) return;
+      this.#remove(moment);
+      receipt.update({ name, durable: true, uploaded });
+      told("durable", receipt);
+      if (uploaded) told("uploaded", receipt);
     } catch (error) {
-      if (!this.#isGone(moment)) this.#failed(moment, error);
+      if (!isGone()) this.#failed(moment, error);
     }
   }
 
-  /** Forgotten or lost while it was being saved. */
-  #isGone(moment: Moment): boolean {
-    return !this.#waiting.includes(moment);
-  }
-
-  #saved(moment: Moment, name: string, uploaded: boolean): void {
-    const { receipt } = moment;
-    this.#remove(moment);
-    receipt.update(uploaded ? { name, durable: true, uploaded } : { name, durable: true });
-    this.#ports.told("durable", receipt);
-    if (uploaded) this.#ports.told("uploaded", receipt);
-  }
-
   #failed(moment: Moment, error: unknown): void {
+    const { receipt } = moment;
     const reason = error instanceof SaveError ? error.reason : "io";
     this.#remove(moment);
     if (reason === "redaction_failed") {
       this.#discard(moment, reason);
       return;
     }
-    const { id } = moment.receipt;
-    moment.receipt.update({ reason });
-    this.#ports.logger.warn({ id, reason, error: errorName(error) }, "a moment was not saved");
-    this.#ports.told("failed", moment.receipt);
+    receipt.update({ reason });
+    const fields = { id: receipt.id, reason, error: errorName(error) };
+    this.#ports.logger.warn(fields, "a moment was not saved");
+    this.#ports.told("failed", receipt);
+    this.#waiting = [...this.#waiting, moment];
     if (this.#state !== "open") {
-      this.#lose([moment]);
+      this.#lose(moment);
       return;
     }
-    this.#waiting.push(moment);
     const retry = () => {
       this.#cancelRetry = undefined;
       this.#next();
     };
     this.#cancelRetry = this.#ports.timers.after(retryMs, retry, { holdsProcess: true });
+  }
+
+  #lose(moment: Moment): void {
+    const { id, reason } = moment.receipt;
+    this.#ports.logger.error({ id, reason }, "a moment was lost at close");
+    this.#remove(moment);
+    this.#discard(moment, "closed");
   }
 
   #discard({ receipt }: Moment, reason: "closed" | "forgotten" | SaveFailure): void {

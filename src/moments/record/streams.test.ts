@@ -1,10 +1,9 @@
-// The small parts of the streams: messages, captured values.
+// The small parts of the streams: messages, captured values, the clock.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CapturedValues } from "./captured-values.ts";
-import { cutText, MessageBuffer, type NewMessage } from "./message-buffer.ts";
+import { CapturedValues, captureClock } from "./buffers.ts";
+import { cutText, MessageBuffer, type NewMessage } from "./messages.ts";
 
-const at = (ms: number) => ({ monoMs: ms, ageMs: ms });
 const messages = () => new MessageBuffer("a1b2c3d4");
 
 const cuts: readonly [text: string, max: number, kept: string][] = [
@@ -19,26 +18,26 @@ for (const [text, max, kept] of cuts) {
 }
 
 test("a text of 8,001 code points is cut to 8,000 and says so", () => {
-  const kept = messages().push({ role: "user", text: "😀".repeat(8_001) }, at(0));
+  const kept = messages().push({ role: "user", text: "😀".repeat(8_001) }, 0);
   assert.deepEqual([kept.text.length, kept.truncated], [16_000, true]);
 });
 
 test("roles are upper case, and a message without an id gets one of its run and number", () => {
   const buffer = messages();
-  buffer.push({ role: "user", text: "x" }, at(0));
-  const { role, id, seq } = buffer.push({ role: "ASSISTANT", text: "y" }, at(0));
+  buffer.push({ role: "user", text: "x" }, 0);
+  const { role, id, seq } = buffer.push({ role: "ASSISTANT", text: "y" }, 0);
   assert.deepEqual({ role, id, seq }, { role: "ASSISTANT", id: "a1b2c3d4:2", seq: 2 });
 });
 
 test("an answer that grows stays in its place, with the time at which it began, and old snapshots stay", () => {
   const buffer = messages();
-  buffer.push({ role: "assistant", text: "why", id: "a", live: true }, at(10));
-  buffer.push({ role: "user", text: "stop", id: "u" }, at(20));
+  buffer.push({ role: "assistant", text: "why", id: "a", live: true }, 10);
+  buffer.push({ role: "user", text: "stop", id: "u" }, 20);
   const before = buffer.snapshot();
-  buffer.push({ role: "assistant", text: "why did", id: "a", interrupted: true }, at(30));
+  buffer.push({ role: "assistant", text: "why did", id: "a", interrupted: true }, 30);
   const [answer] = buffer.snapshot();
   assert.deepEqual(
-    [answer?.text, answer?.seq, answer?.timeMs, answer?.endedAgeMs],
+    [answer?.text, answer?.seq, answer?.atMs, answer?.endedMs],
     ["why did", 1, 10, 30],
   );
   assert.equal(before[0]?.text, "why");
@@ -48,7 +47,7 @@ test("an answer that grows stays in its place, with the time at which it began, 
 test("over the byte budget the oldest messages go, and are counted", () => {
   const buffer = messages();
   const toolCalls = [{ name: "x".repeat(60_000) }];
-  for (let i = 0; i < 50; i++) buffer.push({ role: "assistant", text: "", toolCalls }, at(i));
+  for (let i = 0; i < 50; i++) buffer.push({ role: "assistant", text: "", toolCalls }, i);
   assert.ok(buffer.bytes <= 2_000_000 && buffer.count < 50);
 });
 
@@ -61,14 +60,14 @@ const wrong: readonly [name: string, message: object][] = [
 for (const [name, message] of wrong) {
   test(`a message with ${name} is refused`, () => {
     const buffer = messages();
-    assert.throws(() => buffer.push(message as NewMessage, at(0)), { code: "THROUGHLINE_INVALID" });
+    assert.throws(() => buffer.push(message as NewMessage, 0), { code: "THROUGHLINE_INVALID" });
     assert.equal(buffer.count, 0);
   });
 }
 
 test("tool calls of more than 65,536 bytes are left out, and the message says truncated", () => {
   const toolCalls = [{ name: "x".repeat(70_000) }];
-  const kept = messages().push({ role: "assistant", text: "", toolCalls }, at(0));
+  const kept = messages().push({ role: "assistant", text: "", toolCalls }, 0);
   assert.deepEqual([kept.tool_calls, kept.truncated], [{ omitted: "too_large" }, true]);
 });
 
@@ -88,4 +87,18 @@ test("of a captured name the last value wins; a value that does not fit is its h
   assert.match(tools.sha256, /^[0-9a-f]{64}$/);
   assert.deepEqual(Object.keys(captured.snapshot()), ["mood", "tools"]);
   assert.throws(() => captured.set("__proto__", 1), { code: "THROUGHLINE_INVALID" });
+});
+
+test("a sleep of 8 h ages everything by 8 h, a step of the wall clock by nothing, and without an uptime age is monotonic", () => {
+  const at = { mono: 5_000, up: 90_000 };
+  const mono = { now: () => 0, monotonic: () => at.mono };
+  const [now, awake] = [captureClock({ ...mono, uptimeMs: () => at.up }), captureClock(mono)];
+  const before = now();
+  at.up += 28_800_010;
+  at.mono += 10;
+  const after = now();
+  assert.equal(after - before, 28_800_010);
+  at.up -= 900; // told in steps
+  assert.equal(now(), after);
+  assert.equal(awake(), 5_010);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bufferedMessage, type NewMessage } from "./message-buffer.ts";
+import { bufferedMessage, type NewMessage } from "./messages.ts";
 import { type Reaction, targetTurn } from "./target-turn.ts";
 
 /** A message `agoMs` before the reaction; times of an answer: begun and ended then. */
@@ -10,15 +10,15 @@ const nowMs = 1_000_000;
 function buffered(said: readonly Said[]) {
   return said.map(({ agoMs = 10_000, endedAgoMs = agoMs, ...message }, index) => {
     const seq = index + 1;
-    const ageMs = nowMs - agoMs;
-    const place = { id: message.id ?? `m${seq}`, seq, timeMs: ageMs, ageMs };
-    return bufferedMessage(message, { ...place, endedAgeMs: nowMs - endedAgoMs });
+    const atMs = nowMs - agoMs;
+    const place = { id: message.id ?? `m${seq}`, seq, atMs };
+    return bufferedMessage(message, { ...place, endedMs: nowMs - endedAgoMs });
   });
 }
 
 function judge(said: readonly Said[], reaction: Partial<Reaction>) {
   const nothing = { chatId: null };
-  const base = { channel: "other", source: "skill", ageMs: nowMs, ...nothing } as const;
+  const base = { channel: "other", source: "skill", atMs: nowMs, ...nothing } as const;
   const found = targetTurn(buffered(said), { ...base, ...reaction });
   if (found === undefined) return "unknown";
   if (found.judged === null) return found.reason;
@@ -230,7 +230,7 @@ test("the turn in which praise was said is told with its user message", () => {
   const found = targetTurn(buffered([...joke, praise, call]), {
     channel: "speech",
     source: "skill",
-    ageMs: nowMs,
+    atMs: nowMs,
     chatId: null,
     turnId: "t2",
   });

@@ -1,23 +1,88 @@
+import { invalid } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
-import type { Channel, Source, Target, TargetReason } from "../package/record.ts";
-import type { MomentInput } from "./label.ts";
-import type { BufferedMessage } from "./message-buffer.ts";
+import type { Channel, PackageMessage, Source, Target, TargetReason } from "../package/record.ts";
+import type { Label, MomentInput, TranscriptMessage } from "./label.ts";
+import { type BufferedMessage, bufferedMessage, draftMessage } from "./messages.ts";
+import { limits, seconds, type Zero } from "./ring.ts";
+
+/** The words of a moment, and which of them it is about. */
+export interface JudgedMessages {
+  readonly chatId: string | null;
+  readonly messages: readonly PackageMessage[];
+  readonly target: TargetTurn;
+  readonly from: "ring" | "transcript";
+}
+
+/**
+ * The messages of the reaction's chat and the turn that it is about: of the buffer, or of the
+ * transcript that came with it when the buffer no longer has the named message.
+ *
+ * @throws ThroughlineError `THROUGHLINE_INVALID`: neither has it.
+ */
+export function judgedMessages(
+  seen: readonly BufferedMessage[],
+  input: MomentInput,
+  label: Label,
+  zero: Zero,
+): JudgedMessages {
+  const { turnId, messageId, targetMessageId, transcript = [] } = input;
+  const chatId = input.chatId ?? chatOf(seen, input);
+  const ids = { turnId, messageId, targetMessageId };
+  const reaction = { ...ids, channel: label.channel, source: label.source, atMs: zero.atMs };
+  const ours = seen.filter((message) => isOfChat(message, chatId));
+  const target = targetTurn(ours, { ...reaction, chatId });
+  // A named answer whose question has left the buffer is of no use for training.
+  const isWhole = target && (targetMessageId === undefined || hasQuestion(ours, target));
+  const old = isWhole ? [] : transcript.slice(-limits.messages);
+  const said = old.map((message, index) => oldMessage(message, index + 1, zero.atMs));
+  const oldTarget = said.length === 0 ? undefined : targetTurn(said, { ...reaction, chatId: null });
+  if (oldTarget !== undefined) {
+    const messages = said.map((message, index) => {
+      const { atMs } = old[index] ?? {};
+      const timestamp = atMs === undefined ? null : seconds(atMs);
+      return { ...draftMessage(message, zero), timestamp, t_ms: null };
+    });
+    return { chatId, messages, target: oldTarget, from: "transcript" };
+  }
+  if (target === undefined) throw invalid("targetMessageId names no answer that is known");
+  const messages = ours.map((message) => draftMessage(message, zero));
+  return { chatId, messages, target, from: "ring" };
+}
+
+/** Whether a person's words stand before what was judged. */
+function hasQuestion(messages: readonly BufferedMessage[], { judged }: TargetTurn): boolean {
+  const first = messages.findIndex(({ id }) => judged?.message_ids.includes(id));
+  const isSaid = ({ role, synthetic }: BufferedMessage) => role === "USER" && synthetic === null;
+  return messages.slice(0, Math.max(0, first)).some(isSaid);
+}
+
+/** Of the message or turn in which it was expressed or that it is about; else of the newest one. */
+function chatOf(seen: readonly BufferedMessage[], input: MomentInput): string | null {
+  const { turnId, messageId, targetMessageId } = input;
+  const named = seen.findLast((message) => {
+    const isNamed = message.id === messageId || message.id === targetMessageId;
+    return isNamed || (turnId !== undefined && message.turn_id === turnId);
+  });
+  return (named ?? seen.findLast((message) => message.chatId !== null))?.chatId ?? null;
+}
+
+function oldMessage(message: TranscriptMessage, seq: number, atMs: number): BufferedMessage {
+  const place = { id: message.id, seq, atMs, endedMs: atMs };
+  return bufferedMessage({ ...message, live: false }, place);
+}
 
 /** What is known of a reaction when it is judged whose turn it is about. */
 export interface Reaction extends Pick<MomentInput, "turnId" | "messageId" | "targetMessageId"> {
   readonly channel: Channel;
   readonly source: Source;
-  /** Now, on the clock of ages. */
-  readonly ageMs: number;
+  readonly atMs: number;
   /** Null: not known, and every message counts. */
   readonly chatId: string | null;
 }
 
-/** A target before it is placed in messages.json. */
-export type Judged = Omit<Target, "index" | "count">;
-
 export interface TargetTurn {
-  readonly judged: Judged | null;
+  /** A target before it is placed in messages.json. */
+  readonly judged: Omit<Target, "index" | "count"> | null;
   readonly reason: TargetReason | null;
   readonly triggerTurn: {
     readonly turn_id: string | null;
@@ -41,27 +106,34 @@ export function targetTurn(
   messages: readonly BufferedMessage[],
   reaction: Reaction,
 ): TargetTurn | undefined {
-  const { chatId, targetMessageId } = reaction;
-  const groups = turnGroups(messages.filter((message) => isOfChat(message, chatId)));
-  const trigger = triggerGroup(groups, reaction);
-  const triggerTurn = trigger === undefined ? null : told(trigger);
+  const { chatId, targetMessageId, channel, atMs } = reaction;
+  const turns = turnsIn(messages.filter((message) => isOfChat(message, chatId)));
+  const trigger = triggerOf(turns, reaction);
+  const asked = trigger?.messages.findLast(({ role }) => role === "USER");
+  const triggerTurn = trigger ? { turn_id: trigger.turnId, message_id: asked?.id ?? null } : null;
+  const found = (turn: SaidTurn, how: Target["how"]) => {
+    return { judged: judged(turn, how), reason: null, triggerTurn };
+  };
+  const none = (reason: TargetReason) => ({ judged: null, reason, triggerTurn });
   if (targetMessageId !== undefined) {
-    const named = groups.find((group) => isTargetIn(group, targetMessageId));
-    if (named === undefined || answersOf(named).length === 0) return undefined;
-    return { judged: judged(named, "explicit"), reason: null, triggerTurn };
+    // An injected message is not an answer, so a reaction cannot name it as its target.
+    const isNamed = ({ id, synthetic }: BufferedMessage) => {
+      return id === targetMessageId && synthetic === null;
+    };
+    const named = turns.find((turn) => turn.messages.some(isNamed));
+    return named && named.answers.length > 0 ? found(named, "explicit") : undefined;
   }
-  const others = groups.filter((group) => group !== trigger && isJudgeable(group)).reverse();
-  const answering = others.find((group) => isAnswering(group, reaction));
-  if (answering !== undefined) {
-    return { judged: judged(answering, "answering"), reason: null, triggerTurn };
-  }
-  const before = trigger?.firstIndex ?? Number.POSITIVE_INFINITY;
-  const last = others.find((group) => group.firstIndex < before && !isLive(group));
-  if (last === undefined) return { judged: null, reason: "no_assistant_turn", triggerTurn };
-  const endedAgeMs = Math.max(...answersOf(last).map((answer) => answer.endedAgeMs));
-  if (reaction.ageMs - endedAgeMs > recentMs)
-    return { judged: null, reason: "too_old", triggerTurn };
-  return { judged: judged(last, "last-assistant"), reason: null, triggerTurn };
+  const others = turns.filter((turn) => turn !== trigger && isJudgeable(turn)).reverse();
+  const answering = others.find(({ isLive, answers }) => {
+    return isLive && atMs - Math.min(...answers.map((answer) => answer.atMs)) >= answeringMs;
+  });
+  const isByHand = channel === "touch" || channel === "button";
+  if (isByHand && answering !== undefined) return found(answering, "answering");
+  const before = trigger?.first ?? Number.POSITIVE_INFINITY;
+  const last = others.find(({ first, isLive }) => first < before && !isLive);
+  if (last === undefined) return none("no_assistant_turn");
+  const endedMs = Math.max(...last.answers.map((answer) => answer.endedMs));
+  return atMs - endedMs > recentMs ? none("too_old") : found(last, "last-assistant");
 }
 
 /** Messages without a chat belong to all of them. */
@@ -70,109 +142,31 @@ export function isOfChat(message: BufferedMessage, chatId: string | null): boole
 }
 
 /** A skill is called in the turn that is going on, so without a name it is the newest. */
-function triggerGroup(
-  groups: readonly TurnGroup[],
-  { source, turnId, messageId }: Reaction,
-): TurnGroup | undefined {
-  if (turnId !== undefined) return groups.find((group) => group.turnId === turnId);
+function triggerOf(turns: readonly SaidTurn[], { source, turnId, messageId }: Reaction) {
+  if (turnId !== undefined) return turns.find((turn) => turn.turnId === turnId);
   if (messageId !== undefined) {
-    return groups.find(({ messages }) => messages.some(({ id }) => id === messageId));
+    return turns.find(({ messages }) => messages.some(({ id }) => id === messageId));
   }
-  return source === "skill" ? groups.at(-1) : undefined;
+  return source === "skill" ? turns.at(-1) : undefined;
 }
 
-function told({ turnId, messages }: TurnGroup) {
-  const user = messages.findLast(({ role }) => role === "USER");
-  return { turn_id: turnId, message_id: user?.id ?? null };
-}
-
-/** An injected message is not an answer, so a reaction cannot name it as its target. */
-function isTargetIn({ messages }: TurnGroup, id: string): boolean {
-  return messages.some((message) => message.id === id && message.synthetic === null);
-}
-
-function isJudgeable(group: TurnGroup): boolean {
-  return wasDelivered(group) && !calledRemember(group);
-}
-
-function isLive(group: TurnGroup): boolean {
-  return answersOf(group).some(({ live }) => live);
-}
-
-function isAnswering(group: TurnGroup, { channel, ageMs }: Reaction): boolean {
-  if (channel !== "touch" && channel !== "button") return false;
-  const answers = answersOf(group);
-  const beganAgeMs = Math.min(...answers.map((answer) => answer.ageMs));
-  return isLive(group) && ageMs - beganAgeMs >= answeringMs;
-}
-
-function judged(group: TurnGroup, how: Target["how"]): Judged {
-  const answers = answersOf(group);
-  const isAnswer = ({ role, synthetic }: BufferedMessage) => {
+function judged({ turnId, messages, answers, isLive }: SaidTurn, how: Target["how"]) {
+  const said = messages.filter(({ role, synthetic }) => {
     return (role === "ASSISTANT" || role === "TOOL") && synthetic === null;
-  };
+  });
   return {
-    turn_id: group.turnId,
-    message_ids: group.messages.filter(isAnswer).map(({ id }) => id),
+    turn_id: turnId,
+    message_ids: said.map(({ id }) => id),
     how,
-    partial: isLive(group),
+    partial: isLive,
     interrupted: answers.some(({ interrupted }) => interrupted),
   };
 }
 
-/** The messages of one turn, in order. */
-interface TurnGroup {
-  readonly turnId: string | null;
-  readonly messages: readonly BufferedMessage[];
-  /** Where its first and its last message are in the list, from 0. */
-  readonly firstIndex: number;
-  readonly lastIndex: number;
-}
-
-interface Growing extends TurnGroup {
-  readonly messages: BufferedMessage[];
-  lastIndex: number;
-}
-
-/**
- * The turns that a list of messages holds, in the order in which they ended. Messages without a turn
- * id are a turn from each user message to the next one.
- */
-function turnGroups(messages: readonly BufferedMessage[]): readonly TurnGroup[] {
-  const groups: Growing[] = [];
-  const byId = new Map<string, Growing>();
-  let unnamed: Growing | undefined;
-  for (const [index, message] of messages.entries()) {
-    const { turn_id: turnId } = message;
-    let group = turnId === null ? unnamed : byId.get(turnId);
-    if (group === undefined || (turnId === null && message.role === "USER")) {
-      group = { turnId, messages: [], firstIndex: index, lastIndex: index };
-      groups.push(group);
-    }
-    if (turnId === null) unnamed = group;
-    else {
-      byId.set(turnId, group);
-      unnamed = undefined;
-    }
-    group.messages.push(message);
-    group.lastIndex = index;
-  }
-  return groups.sort((a, b) => a.lastIndex - b.lastIndex);
-}
-
-/** What the model said in a turn, without what we put into its mouth. */
-function answersOf({ messages }: TurnGroup): readonly BufferedMessage[] {
-  return messages.filter(({ role, synthetic }) => role === "ASSISTANT" && synthetic === null);
-}
-
-/** Whether any of it was spoken or shown. */
-function wasDelivered(group: TurnGroup): boolean {
-  return answersOf(group).some(({ delivered, text }) => (delivered ?? text).trim() !== "");
-}
-
-/** Whether the model called one of our skills in the turn: then it is about a judgement itself. */
-function calledRemember({ messages }: TurnGroup): boolean {
-  return messages.some(({ tool_calls: calls }) => namesRemember(calls));
+/** Something of it was spoken or shown, and no skill of ours was called: then it is about a judgement itself. */
+function isJudgeable({ messages, answers }: SaidTurn): boolean {
+  const wasDelivered = answers.some(({ delivered, text }) => (delivered ?? text).trim() !== "");
+  return wasDelivered && !messages.some(({ tool_calls: calls }) => namesRemember(calls));
 }
 
 /** Tool calls of any provider: the name of the tool is under one of these. */
@@ -182,5 +176,45 @@ function namesRemember(value: Json | undefined): boolean {
     const isName = key === "name" || key === "toolName" || key === "tool_name";
     if (isName && typeof inner === "string") return /^remember_(positive|negative)ly$/.test(inner);
     return namesRemember(inner);
+  });
+}
+
+/** The messages of one turn, in order. */
+interface SaidTurn {
+  readonly turnId: string | null;
+  readonly messages: readonly BufferedMessage[];
+  /** What the model said, without what we put into its mouth. */
+  readonly answers: readonly BufferedMessage[];
+  readonly isLive: boolean;
+  /** Where its first message is in the list. */
+  readonly first: number;
+}
+
+/**
+ * The turns that a list of messages holds, in the order in which they ended. Messages without a turn
+ * id are a turn from each user message to the next one.
+ */
+function turnsIn(messages: readonly BufferedMessage[]): readonly SaidTurn[] {
+  let unnamed = 0;
+  const keys = messages.map(({ turn_id: turnId, role }, index) => {
+    const follows = index > 0 && messages[index - 1]?.turn_id === null;
+    if (turnId === null && (role === "USER" || !follows)) unnamed++;
+    return turnId === null ? unnamed : turnId;
+  });
+  const byKey = Map.groupBy(keys.keys(), (index) => keys[index]);
+  const turns = [...byKey.values()].sort((a, b) => (a.at(-1) ?? 0) - (b.at(-1) ?? 0));
+  return turns.map((indexes) => {
+    const said = indexes.flatMap((index) => messages[index] ?? []);
+    const answers = said.filter(
+      ({ role, synthetic }) => role === "ASSISTANT" && synthetic === null,
+    );
+    const isLive = answers.some(({ live }) => live);
+    return {
+      turnId: said[0]?.turn_id ?? null,
+      messages: said,
+      answers,
+      isLive,
+      first: indexes[0] ?? 0,
+    };
   });
 }

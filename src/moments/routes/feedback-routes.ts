@@ -5,9 +5,8 @@ import { until } from "../../core/timers.ts";
 import { foreignFile } from "../../server/guard.ts";
 import { problem, problemResponse } from "../../server/problem.ts";
 import { isHead, json, type Router } from "../../server/router.ts";
-import type { PackageEntry, ReadPackage } from "../directory/read-package.ts";
+import type { PackageEntry, PackageFile, ReadPackage } from "../directory/read-package.ts";
 import type { Moments } from "../moments.ts";
-import type { MomentInput } from "../record/label.ts";
 import type { Receipt } from "../record/receipt.ts";
 import { transcriptUpTo } from "../turns/transcript.ts";
 import type { MediaSockets } from "./media-sockets.ts";
@@ -23,6 +22,12 @@ import {
   whose,
 } from "./schemas.ts";
 import { isMatch, listedManifest, readShown } from "./shown-package.ts";
+
+/** What an operation answers, by the name of its schema. */
+const answer = (says: string, name: Parameters<typeof schemaOf>[0]) => ({
+  says,
+  schema: schemaOf(name),
+});
 
 /** What people react to: consent, reactions, packages. */
 export function addFeedbackRoutes(router: Router, moments: Moments, media: MediaSockets): void {
@@ -40,7 +45,7 @@ function addConsent(router: Router, moments: Moments, media: MediaSockets): void
       id: "getFeedbackStats",
       summary:
         "Get what the rolling buffers hold, where packages go, and what waits for the bucket",
-      answers: { 200: { says: "The numbers.", schema: schemaOf("stats") } },
+      answers: { 200: answer("The numbers.", "stats") },
     },
     () => json(media.state()),
   );
@@ -54,7 +59,7 @@ function addConsent(router: Router, moments: Moments, media: MediaSockets): void
       description:
         "Pictures and sound are off until they are agreed to. Whatever is withdrawn leaves the buffers at " +
         "once. The consent also applies to later runs, and to all running servers of this companion.",
-      answers: { 200: { says: "What is agreed to.", schema: schemaOf("consent") } },
+      answers: { 200: answer("What is agreed to.", "consent") },
     },
     async ({ body }) => json(await moments.agree(body)),
   );
@@ -77,9 +82,9 @@ function addReactions(router: Router, moments: Moments): void {
         "`target_message_id` it supersedes the reaction that this message has. The same " +
         "`Idempotency-Key` gets the first receipt, as long as its package is there.",
       answers: {
-        200: { says: "It repeats a touch of the last 30 s.", schema: schemaOf("receipt") },
-        201: { says: "It is durable.", schema: schemaOf("receipt") },
-        202: { says: "It is held in memory, and not durable yet.", schema: schemaOf("receipt") },
+        200: answer("It repeats a touch of the last 30 s.", "receipt"),
+        201: answer("It is durable.", "receipt"),
+        202: answer("It is held in memory, and not durable yet.", "receipt"),
       },
     },
     async ({ body }, context) => {
@@ -116,7 +121,7 @@ function addReactions(router: Router, moments: Moments): void {
       summary: "List the reactions to the messages of a chat, one for each turn",
       description:
         "A newer reaction supersedes the one before. Of several servers, each lists those that it recorded.",
-      answers: { 200: { says: "The reactions.", schema: schemaOf("reactions") } },
+      answers: { 200: answer("The reactions.", "reactions") },
     },
     async ({ params }) => json({ reactions: await moments.packages.reactions(params.id) }),
   );
@@ -150,40 +155,33 @@ async function readJudged(
 }
 
 /** For a target that is older than the buffers; they know themselves whether they have it. */
-async function transcriptOf(
-  { ports }: Router,
-  chatId: string | undefined,
-  messageId: string | undefined,
-): Promise<MomentInput["transcript"]> {
-  if (chatId === undefined || messageId === undefined) return undefined;
+async function transcriptOf({ ports }: Router, chatId = "", messageId = "") {
+  if (chatId === "" || messageId === "") return undefined;
   try {
     return await transcriptUpTo(ports.throughline.chats, chatId, messageId);
   } catch (error) {
     // An answer that is coming out is in no transcript yet; nor is one that was never given.
-    const isUnknown =
-      isThroughlineError(error, "THROUGHLINE_INVALID") ||
-      isThroughlineError(error, "THROUGHLINE_NOT_FOUND");
-    if (isUnknown) return undefined;
+    const codes = ["THROUGHLINE_INVALID", "THROUGHLINE_NOT_FOUND"] as const;
+    if (codes.some((code) => isThroughlineError(error, code))) return undefined;
     throw error;
   }
 }
 
 /** Reasons that are final: nothing is left that could still become durable. */
-const lostBy = ["closed", "forgotten", "redaction_failed"] as const;
+const lostBy: readonly unknown[] = ["closed", "forgotten", "redaction_failed"];
 
 function receiptResponse(recorded: Receipt): Response {
   const state = recorded.toJSON();
-  if (state.duplicate_of !== undefined) return json(state, 200);
-  if (!state.accepted) {
-    const code = state.reason === "busy" ? "THROUGHLINE_BUSY" : "THROUGHLINE_CONFLICT";
-    throw new ThroughlineError(`nothing was recorded: ${state.reason}`, { code });
+  const { accepted, durable, reason, duplicate_of: repeats } = state;
+  const isLost = !durable && lostBy.includes(reason);
+  if (repeats !== undefined || (accepted && !isLost)) {
+    return json(state, repeats !== undefined ? 200 : durable ? 201 : 202);
   }
-  const lost = lostBy.find((reason) => reason === state.reason);
-  if (lost !== undefined && !state.durable) {
-    const code = lost === "forgotten" ? "THROUGHLINE_CONFLICT" : "THROUGHLINE_UNAVAILABLE";
-    throw new ThroughlineError(`the reaction was not kept: ${lost}`, { code });
-  }
-  return json(state, state.durable ? 201 : 202);
+  const isOver = accepted && reason !== "forgotten";
+  const refused = reason === "busy" ? "THROUGHLINE_BUSY" : "THROUGHLINE_CONFLICT";
+  const says = accepted ? "the reaction was not kept" : "nothing was recorded";
+  const code = isOver ? "THROUGHLINE_UNAVAILABLE" : refused;
+  throw new ThroughlineError(`${says}: ${reason}`, { code });
 }
 
 const wholeFile = { schema: schemaOf("packageFile"), types: ["audio/wav"] } as const;
@@ -201,7 +199,7 @@ function addPackages(router: Router, moments: Moments): void {
       description:
         "By the second of the reaction. Within one second they are in no particular order. One request looks at " +
         "500 packages at most: a page of a filtered list can be short, or empty, and have a `cursor`.",
-      answers: { 200: { says: "A page.", schema: schemaOf("packageList") } },
+      answers: { 200: answer("A page.", "packageList") },
     },
     async ({ query }) => json(await packagePage(router, moments, query)),
   );
@@ -213,38 +211,10 @@ function addPackages(router: Router, moments: Moments): void {
       params: name,
       summary: "Get one package: its record, its words, its state",
       description: "404, like its files, if a message in it was hidden or erased since.",
-      answers: { 200: { says: "The package.", schema: schemaOf("onePackage") } },
+      answers: { 200: answer("The package.", "onePackage") },
     },
     async ({ params }) => packageAnswer(await readShown(router, moments, params.name)),
   );
-  const sendFile = async (
-    packageName: string,
-    path: string,
-    range: string | undefined,
-    head: boolean,
-  ) => {
-    const { packages } = moments;
-    // A picture holds no words, and a player asks for hundreds of them.
-    if (!path.startsWith("frames/")) await readShown(router, moments, packageName);
-    const wanted = rangeOf(range);
-    const { bytes, mediaType } = await packages.file(packageName, path);
-    if (wanted !== undefined && wanted.start >= bytes.length) return noSuchRange(bytes.length);
-    const { start = 0 } = wanted ?? {};
-    const end = Math.min(wanted?.end ?? bytes.length, bytes.length);
-    const headers = new Headers({
-      ...foreignFile(path.replace("frames/", ""), mediaType),
-      "content-length": String(end - start),
-      "accept-ranges": "bytes",
-    });
-    if (wanted !== undefined) {
-      headers.set("content-range", `bytes ${start}-${end - 1}/${bytes.length}`);
-    }
-    const body = head ? null : new Uint8Array(bytes.subarray(start, end));
-    return new Response(body, {
-      status: wanted === undefined ? 200 : 206,
-      headers,
-    });
-  };
   for (const folder of ["", "frames/"] as const) {
     router.add(
       {
@@ -259,17 +229,18 @@ function addPackages(router: Router, moments: Moments): void {
           206: { says: "The bytes that were asked for.", ...(folder === "" ? filePiece : picture) },
         },
       },
-      ({ params }, context) =>
-        sendFile(params.name, folder + params.file, context.req.header("range"), isHead(context)),
+      async ({ params }, context) => {
+        // A picture holds no words, and a player asks for hundreds of them.
+        if (folder === "") await readShown(router, moments, params.name);
+        const part = await moments.packages.file(params.name, folder + params.file);
+        return sentPart(part, params.file, context.req.header("range"), isHead(context));
+      },
     );
   }
 }
 
 const deleted = {
-  200: {
-    says: "What was deleted, and what still waits for the bucket.",
-    schema: schemaOf("deletion"),
-  },
+  200: answer("What was deleted, and what still waits for the bucket.", "deletion"),
 };
 
 function addPackageChanges(router: Router, moments: Moments): void {
@@ -281,7 +252,7 @@ function addPackageChanges(router: Router, moments: Moments): void {
       params: name,
       summary: "Compare every byte of a package with its seal",
       answers: {
-        200: { says: "The differences; usually none.", schema: schemaOf("verification") },
+        200: answer("The differences; usually none.", "verification"),
       },
     },
     async ({ params }) => {
@@ -300,11 +271,8 @@ function addPackageChanges(router: Router, moments: Moments): void {
       description:
         "404 if a message in it was hidden or erased since; it is taken back all the same.",
       answers: {
-        200: { says: "The package.", schema: schemaOf("onePackage") },
-        202: {
-          says: "It is not here: the mark will be sent to the bucket.",
-          schema: schemaOf("retractedThere"),
-        },
+        200: answer("The package.", "onePackage"),
+        202: answer("It is not here: the mark will be sent to the bucket.", "retractedThere"),
       },
     },
     async ({ params, body }) => {
@@ -314,7 +282,22 @@ function addPackageChanges(router: Router, moments: Moments): void {
       return packageAnswer(await readShown(router, moments, params.name));
     },
   );
-  addKeeping(router, moments);
+  router.add(
+    {
+      method: "post",
+      path: "/api/feedback/{name}/preserve",
+      id: "preserveFeedback",
+      params: name,
+      body: preservation,
+      summary: "Protect a package from being removed, or stop protecting it",
+      answers: { 200: answer("Its state.", "packageStatus") },
+    },
+    async ({ params, body }) => {
+      const { preserved = true, reason = null } = body;
+      const mark = preserved ? { by: null, reason } : null;
+      return json(await moments.packages.preserve(params.name, mark));
+    },
+  );
   router.add(
     {
       method: "delete",
@@ -351,44 +334,33 @@ function packageAnswer({ manifest, messages, status, incomplete }: ReadPackage):
   return json({ feedback: manifest, messages, status: status ?? null, incomplete });
 }
 
-function addKeeping(router: Router, moments: Moments): void {
-  router.add(
-    {
-      method: "post",
-      path: "/api/feedback/{name}/preserve",
-      id: "preserveFeedback",
-      params: name,
-      body: preservation,
-      summary: "Protect a package from being removed, or stop protecting it",
-      answers: { 200: { says: "Its state.", schema: schemaOf("packageStatus") } },
-    },
-    async ({ params, body }) => {
-      const { preserved = true, reason = null } = body;
-      const mark = preserved ? { by: null, reason } : null;
-      return json(await moments.packages.preserve(params.name, mark));
-    },
-  );
-}
-
-/** One range of bytes, from the start: what players ask for. */
-function rangeOf(
-  header: string | undefined,
-): { start: number; end: number | undefined } | undefined {
-  const found = /^bytes=(\d{1,15})-(\d{1,15})?$/.exec(header ?? "");
-  if (found === null) return undefined;
-  const [, start, last] = found;
-  // One that ends before it begins is no range: as if none was asked for.
-  if (last !== undefined && Number(last) < Number(start)) return undefined;
-  return { start: Number(start), end: last === undefined ? undefined : Number(last) + 1 };
-}
-
-/** RFC 9110, 15.5.17. */
-function noSuchRange(bytes: number): Response {
-  const refused = problem("THROUGHLINE_INVALID", `there are ${bytes} bytes, and no such range`);
-  return problemResponse(
-    { ...refused, title: "Range Not Satisfiable", status: 416 },
-    { "content-range": `bytes */${bytes}` },
-  );
+/**
+ * Sends a file, or one range of its bytes that begins at its start or later: what players ask for. One that ends
+ * before it begins is no range, as if none was asked for.
+ */
+function sentPart(part: PackageFile, file: string, range = "", isHead: boolean): Response {
+  const [, first, last = ""] = /^bytes=(\d{1,15})-(\d{1,15})?$/.exec(range) ?? [];
+  const isRange = first !== undefined && (last === "" || Number(last) >= Number(first));
+  const start = isRange ? Number(first) : 0;
+  const end = isRange && last !== "" ? Math.min(Number(last) + 1, part.bytes.length) : part.bytes.length;
+  if (isRange && start >= part.bytes.length) {
+    // RFC 9110, 15.5.17.
+    const says = `there are ${part.bytes.length} bytes, and no such range`;
+    const refused = problem("THROUGHLINE_INVALID", says);
+    return problemResponse(
+      { ...refused, title: "Range Not Satisfiable", status: 416 },
+      { "content-range": `bytes */${part.bytes.length}` },
+    );
+  }
+  const headers = new Headers({
+    ...foreignFile(file, part.mediaType),
+    "content-length": String(end - start),
+    "accept-ranges": "bytes",
+  });
+  if (isRange) headers.set("content-range", `bytes ${start}-${end - 1}/${part.bytes.length}`);
+  const body = isHead ? null : new Uint8Array(part.bytes.subarray(start, end));
+  const init = { status: isRange ? 206 : 200, headers };
+  return new Response(body, init);
 }
 
 type Query = z.infer<ReturnType<typeof packageFilter>>;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { mediaHeaderBytes, readMediaMessage } from "./media-socket.ts";
+import { mediaHeaderBytes, readMediaMessage } from "./media-sockets.ts";
 
 function written(kind: number, time: number, payload: Uint8Array, before = 0): Uint8Array {
   const bytes = new Uint8Array(before + mediaHeaderBytes + payload.length).subarray(before);

@@ -6,20 +6,15 @@ import { readMedia } from "../../server/input.ts";
 import { reportError } from "../../server/problem.ts";
 import { disconnect, isHead, json, type Router } from "../../server/router.ts";
 import type { Moments } from "../moments.ts";
-import type { PushResult } from "../record/frame-buffer.ts";
+import type { PushResult } from "../record/media.ts";
 import type { MediaSockets } from "./media-sockets.ts";
 import { mediaTar, tarBytesOf } from "./media-tar.ts";
 import { name, schemaOf } from "./schemas.ts";
 import { readShown } from "./shown-package.ts";
 
 export function addMediaRoutes(router: Router, moments: Moments, media: MediaSockets): void {
-  addSocket(router, media);
-  addFrames(router, moments);
-  addAudio(router, moments);
+  addFeeds(router, moments);
   addArchive(router, moments);
-}
-
-function addSocket(router: Router, media: MediaSockets): void {
   router.addSocket(
     {
       path: "/api/media",
@@ -53,7 +48,7 @@ const sampleTypes = ["application/octet-stream", "audio/pcm"] as const;
 const maxFrameBytes = 2 * 1024 * 1024;
 const maxAudioBytes = 4 * 1024 * 1024;
 
-function addFrames(router: Router, { recorder }: Moments): void {
+function addFeeds(router: Router, { recorder }: Moments): void {
   const camera = () =>
     z.string().regex(/^[\w .-]{1,64}$/, "must be 1 to 64 letters, digits and ._-");
   router.add(
@@ -75,9 +70,6 @@ function addFrames(router: Router, { recorder }: Moments): void {
       return pushed(recorder.frame(bytes, push));
     },
   );
-}
-
-function addAudio(router: Router, { recorder }: Moments): void {
   router.add(
     {
       method: "post",

@@ -24,8 +24,13 @@ import { type Address, openPort, type Port } from "../../server/port.ts";
 import { consentWording } from "../record/consent.ts";
 import { momentsRoutes } from "../routes.ts";
 import { startMoments } from "../start-moments.ts";
-import { mediaCloses, mediaHeaderBytes, mediaLimits } from "./media-socket.ts";
-import { type BufferState, MediaSockets } from "./media-sockets.ts";
+import {
+  type BufferState,
+  MediaSockets,
+  mediaCloses,
+  mediaHeaderBytes,
+  mediaLimits,
+} from "./media-sockets.ts";
 
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
 const agreed = { messages: true, frames: true, audio: true, wording: consentWording };

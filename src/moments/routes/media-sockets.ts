@@ -1,15 +1,48 @@
-import type { WebSocket } from "ws";
+import type { RawData, WebSocket } from "ws";
 import type { Clock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import type { AcceptedSocket } from "../../server/upgrade.ts";
 import type { Moments, MomentsStatistics } from "../moments.ts";
-import { MediaSocket, mediaCloses, mediaHeaderBytes, mediaLimits } from "./media-socket.ts";
+import type { MomentRecorder } from "../record/moment-recorder.ts";
+
+/** Why a WebSocket of media was closed. The codes are API, as those of errors are. */
+export const mediaCloses = {
+  /** RFC 6455: the server ends, or keeps no moments any more. */
+  ending: { code: 1001, reason: "ending" },
+  /** RFC 6455: what was sent is no message of ours. */
+  notMedia: { code: 1003, reason: "not media" },
+  /** RFC 6455: more sockets than one server has. */
+  busy: { code: 1013, reason: "busy" },
+  /** There is no consent to pictures or sound, or not any more. */
+  noConsent: { code: 4403, reason: "no consent" },
+} as const;
+type Close = (typeof mediaCloses)[keyof typeof mediaCloses];
+
+export const mediaLimits = {
+  /** Open at once: somebody's page, another device, a robot. */
+  sockets: 8,
+  /** Ten times what a page sends; beyond it the socket is read no faster. */
+  messagesPerSecond: 120,
+  /** Two of the largest pictures a second, and sound. */
+  bytesPerSecond: 5_000_000,
+  /** What may come at once: as much as in this time at that pace. */
+  burstMs: 4_000,
+  /** A socket that did not answer a ping by the next one is dropped. */
+  pingEveryMs: 15_000,
+  /** How often a sender gets the counts of what was refused. */
+  refusedEveryMs: 1_000,
+  /** What may wait for a sender that does not read; then it gets nothing more. */
+  unreadBytes: 65_536,
+} as const;
 
 const lookEveryMs = 1_000;
 /** Pictures or sound that came so lately are coming in. */
 const capturingMs = 3_000;
 /** How long a sender has to notice that the server ends. */
 const closeMs = 200;
+
+/** The kind, and the time as a float64, little endian. */
+export const mediaHeaderBytes = 9;
 /** Of one picture, as everywhere else. */
 const maxMessageBytes = 2 * 1024 * 1024 + mediaHeaderBytes;
 
@@ -39,7 +72,11 @@ export class MediaSockets {
     this.#clock = clock;
     this.#tell = tell;
     this.#timer = setInterval(() => this.#look(), lookEveryMs).unref();
-    moments.onAgreed(() => this.#consentChanged());
+    // What must not continue ends at once.
+    moments.onAgreed(() => {
+      for (const socket of this.#sockets) socket.checkConsent();
+      this.#publish();
+    });
   }
 
   get size(): number {
@@ -73,19 +110,8 @@ export class MediaSockets {
 
   /** The state of the buffers now. */
   state(): BufferState {
-    const moments = this.#moments;
-    const { frames, audio } = moments.recorder.fed;
-    const capturing = {
-      frames: this.#isComing("frames", frames),
-      audio: this.#isComing("audio", audio),
-    };
-    return { ...moments.statistics(), capturing };
-  }
-
-  /** After a change of what is agreed to: ends what must not continue, and publishes it. */
-  #consentChanged(): void {
-    for (const socket of this.#sockets) socket.checkConsent();
-    this.#publish();
+    const capturing = { frames: this.#isComing("frames"), audio: this.#isComing("audio") };
+    return { ...this.#moments.statistics(), capturing };
   }
 
   /** Takes no more in, and closes those that are open. */
@@ -95,7 +121,7 @@ export class MediaSockets {
     if (this.#sockets.size === 0) return;
     for (const socket of this.#sockets) socket.close(mediaCloses.ending);
     setTimeout(() => {
-      for (const socket of this.#sockets) socket.terminate();
+      for (const { socket } of this.#sockets) socket.terminate();
     }, closeMs);
   }
 
@@ -104,9 +130,7 @@ export class MediaSockets {
   }
 
   #look(): void {
-    for (const socket of this.#sockets) {
-      if (socket.checkConsent()) socket.look();
-    }
+    for (const socket of this.#sockets) if (socket.checkConsent()) socket.look();
     this.#publish();
   }
 
@@ -118,11 +142,132 @@ export class MediaSockets {
     this.#tell(state);
   }
 
-  #isComing(stream: "frames" | "audio", count: number): boolean {
+  #isComing(stream: "frames" | "audio"): boolean {
+    const { fed, consent } = this.#moments.recorder;
     const seen = this.#seen[stream];
     const now = this.#clock.monotonic();
-    const { [stream]: isAgreed } = this.#moments.recorder.consent;
-    if (count !== seen.count) this.#seen[stream] = { count, atMs: now };
-    return isAgreed && now - this.#seen[stream].atMs < capturingMs;
+    if (fed[stream] !== seen.count) {
+      seen.count = fed[stream];
+      seen.atMs = now;
+    }
+    return consent[stream] && now - seen.atMs < capturingMs;
   }
+}
+
+/** One sender of pictures and sound, from its handshake to its end. */
+class MediaSocket {
+  readonly socket: WebSocket;
+  readonly #recorder: MomentRecorder;
+  readonly #clock: Clock;
+  /** When all that was sent would have come at the pace of the limits. */
+  #dueMs = Number.NEGATIVE_INFINITY;
+  readonly #refused = new Map<string, number>();
+  #refusedSentMs = Number.NEGATIVE_INFINITY;
+  #resume: NodeJS.Timeout | undefined;
+  #isAnswering = true;
+  #pingedMs: number;
+
+  constructor(socket: WebSocket, recorder: MomentRecorder, clock: Clock) {
+    this.socket = socket;
+    this.#recorder = recorder;
+    this.#clock = clock;
+    this.#pingedMs = clock.monotonic();
+    socket.on("message", (data, isBinary) => this.#take(data, isBinary));
+    socket.on("pong", () => {
+      this.#isAnswering = true;
+    });
+    socket.on("error", () => undefined); // too large, or broken: it closes itself, with its code
+    socket.once("close", () => clearTimeout(this.#resume));
+    this.checkConsent();
+  }
+
+  /** Closes the socket when what it sends is not agreed to. @returns whether it may go on. */
+  checkConsent(): boolean {
+    const { frames, audio } = this.#recorder.consent;
+    if (!frames && !audio) this.close(mediaCloses.noConsent);
+    return frames || audio;
+  }
+
+  /** Looks whether the other side is there, now and then. Called about once a second. */
+  look(): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#pingedMs < mediaLimits.pingEveryMs) return;
+    this.#pingedMs = now;
+    // What is not read now hears no answer.
+    if (!this.#isAnswering && this.#resume === undefined) this.socket.terminate();
+    this.#isAnswering = false;
+    this.socket.ping();
+  }
+
+  close({ code, reason }: Close): void {
+    this.socket.close(code, reason);
+    // Closing waits for an answer, which a socket that is not read would not hear.
+    this.socket.resume();
+  }
+
+  #take(data: RawData, isBinary: boolean): void {
+    // What came behind that which closed it is nothing.
+    if (this.socket.readyState !== this.socket.OPEN || !this.checkConsent()) return;
+    const message = isBinary && data instanceof Buffer ? readMediaMessage(data) : undefined;
+    if (message === undefined) {
+      this.close(mediaCloses.notMedia);
+      return;
+    }
+    this.#isAnswering = true;
+    const { kind, capturedMs: sourceMs, payload } = message;
+    const result = this.#recorder[kind](payload, { sourceMs });
+    if (result === "closed") this.close(mediaCloses.ending);
+    // A picture too many is the sender's everyday life.
+    else if (result !== "accepted" && result !== "throttled") this.#refuse(`${kind}: ${result}`);
+    this.#slow(mediaHeaderBytes + payload.length);
+  }
+
+  /** Who sends faster than anything real is read more slowly: it is the sender that waits. */
+  #slow(bytes: number): void {
+    const { messagesPerSecond, bytesPerSecond, burstMs } = mediaLimits;
+    const now = this.#clock.monotonic();
+    const paceMs = Math.max(1_000 / messagesPerSecond, (bytes * 1_000) / bytesPerSecond);
+    this.#dueMs = Math.max(this.#dueMs, now - burstMs) + paceMs;
+    const waitMs = this.#dueMs - now;
+    if (waitMs <= 0 || this.#resume !== undefined) return;
+    this.socket.pause();
+    this.#resume = setTimeout(() => {
+      this.#resume = undefined;
+      this.socket.resume();
+    }, waitMs);
+  }
+
+  /** Sends the counts of what was refused since the last time: `{"refused":{"frame: not_jpeg":2}}`. */
+  #refuse(what: string): void {
+    this.#refused.set(what, (this.#refused.get(what) ?? 0) + 1);
+    const now = this.#clock.monotonic();
+    if (now - this.#refusedSentMs < mediaLimits.refusedEveryMs) return;
+    if (this.socket.bufferedAmount > mediaLimits.unreadBytes) return;
+    this.#refusedSentMs = now;
+    this.socket.send(JSON.stringify({ refused: Object.fromEntries(this.#refused) }));
+    this.#refused.clear();
+  }
+}
+
+/** Samples, 16 bits little endian, 16 kHz mono; a JPEG. */
+const mediaKinds = new Map([
+  [1, "audio"],
+  [2, "frame"],
+] as const);
+
+/**
+ * Reads one message: a byte that says what it is, eight with the milliseconds of the sender's monotonic clock,
+ * which need not be ours, when the picture or the first sample was taken (NaN: not known), and the bytes of a
+ * picture or of sound, which are not copied.
+ *
+ * @returns `undefined`: it is no such message.
+ */
+export function readMediaMessage(bytes: Uint8Array) {
+  if (bytes.length < mediaHeaderBytes) return undefined;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const kind = mediaKinds.get(view.getUint8(0) as 1 | 2);
+  const time = view.getFloat64(1, true);
+  if (kind === undefined || Math.abs(time) > Number.MAX_SAFE_INTEGER) return undefined;
+  const capturedMs = Number.isNaN(time) ? undefined : time;
+  return { kind, capturedMs, payload: bytes.subarray(mediaHeaderBytes) };
 }

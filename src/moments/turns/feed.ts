@@ -2,9 +2,10 @@ import type { StoredMessage } from "../../core/chat/message.ts";
 import { answerId } from "../../core/chat/record-ids.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import type { Turn } from "../../core/turns/turn.ts";
-import type { Moments, MomentsSettings } from "../moments.ts";
+import type { Moments } from "../moments.ts";
+import type { MomentsSettings } from "../options.ts";
 import type { MomentRecorder } from "../record/moment-recorder.ts";
-import { reactionsPrompt } from "../record/skills.ts";
+import { reactionsPrompt } from "./skills.ts";
 import { transcriptMessage } from "./transcript.ts";
 
 /** The persona, and what models are told beside it, as packages keep them. */

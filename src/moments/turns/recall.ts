@@ -2,8 +2,8 @@ import type { Chats } from "../../core/chat/chats.ts";
 import type { Clock } from "../../core/clock.ts";
 import { checkArgument, having } from "../../core/options.ts";
 import type { TranscriptMessage } from "../record/label.ts";
-import { limits } from "../record/limits.ts";
 import type { MomentRecorder } from "../record/moment-recorder.ts";
+import { limits } from "../record/ring.ts";
 import { recentMs } from "../record/target-turn.ts";
 import { transcriptMessage } from "./transcript.ts";
 

@@ -4,7 +4,7 @@ import type { MessagePage } from "../../core/chat/message-page.ts";
 import { invalid } from "../../core/errors.ts";
 import { checkArgument, having } from "../../core/options.ts";
 import type { TranscriptMessage } from "../record/label.ts";
-import { limits } from "../record/limits.ts";
+import { limits } from "../record/ring.ts";
 
 /** A turn with more records behind its question than this is not looked through to its end. */
 const furthest = 200;

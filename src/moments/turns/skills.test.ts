@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { invalid } from "../../core/errors.ts";
-import { AutoRecord } from "./auto-record.ts";
-import type { MomentInput } from "./label.ts";
-import { checkLabel } from "./label.ts";
-import { Receipt } from "./receipt.ts";
+import { autoRecord } from "../record/auto-record.ts";
+import type { MomentInput } from "../record/label.ts";
+import { checkLabel } from "../record/label.ts";
+import { Receipt } from "../record/receipt.ts";
 import { rememberSkills } from "./skills.ts";
 
 const state = { id: "0", name: "n", accepted: true, durable: false, uploaded: false };
@@ -56,17 +56,17 @@ test("a skill says why a moment is not recorded: a full disk, a refusal, wrong a
 test("recorded by rule: a pat is positive, words are negative, one of either in 30 s", () => {
   const clock = new HeldClock();
   const inputs: MomentInput[] = [];
-  const auto = new AutoRecord((input) => {
+  const react = autoRecord((input) => {
     checkLabel(input);
     inputs.push(input);
     return new Receipt(state);
   }, clock);
-  assert.equal(auto.react({ kind: "pat" }, " "), undefined);
-  auto.react({ kind: "pat" }, "a joke", "chat");
+  assert.equal(react({ kind: "pat" }, " "), undefined);
+  react({ kind: "pat" }, "a joke", "chat");
   clock.pass(29_999);
-  assert.equal(auto.react({ kind: "words", matched: ["stupid"] }, "a joke"), undefined);
+  assert.equal(react({ kind: "words", matched: ["stupid"] }, "a joke"), undefined);
   clock.pass(1);
-  auto.react({ kind: "words", matched: ["stupid"], messageId: "m" }, "x".repeat(3_000));
+  react({ kind: "words", matched: ["stupid"], messageId: "m" }, "x".repeat(3_000));
   assert.deepEqual(
     inputs.map(({ sentiment, source, matched }) => [sentiment, source, matched]),
     [

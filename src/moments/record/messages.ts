@@ -1,11 +1,9 @@
 import type { Attachment } from "../../core/chat/message.ts";
 import { checkPersonName } from "../../core/chat/person-name.ts";
-import { invalid } from "../../core/errors.ts";
 import { checkJson, type Json } from "../../core/json.ts";
-import type { MessageRole, PackageMessage } from "../package/record.ts";
-import type { Received } from "./capture-clock.ts";
-import { limits } from "./limits.ts";
-import { Ring } from "./ring.ts";
+import { checked, flag, number, optional, required, text, word } from "../../core/shape.ts";
+import { type MessageRole, members, type PackageMessage } from "../package/record.ts";
+import { limits, millis, Ring, seconds, type Zero } from "./ring.ts";
 
 /** A message as it is fed. */
 export interface NewMessage {
@@ -37,18 +35,39 @@ export interface NewMessage {
 export interface BufferedMessage extends Omit<PackageMessage, "timestamp" | "t_ms"> {
   readonly chatId: string | null;
   readonly live: boolean;
-  /** When it was first heard of, on the monotonic clock. */
-  readonly timeMs: number;
-  /** When that was, on the clock of ages, and when it was last heard of. */
-  readonly ageMs: number;
-  readonly endedAgeMs: number;
+  /** When it was first heard of, and when last. */
+  readonly atMs: number;
+  readonly endedMs: number;
   readonly bytes: number;
 }
 
-const roles: readonly unknown[] = ["USER", "ASSISTANT", "SYSTEM", "TOOL"];
+/** A text of so many characters. */
+export const chars = (min: number, max: number) => {
+  return checked(text(), (value, at) => {
+    // Code points are counted only where they could be few enough.
+    const count = value.length > max && value.length <= max * 2 ? [...value].length : value.length;
+    if (count < min || count > max) at.says(`must have ${min} to ${max} characters`);
+  });
+};
+
+/** An id, of a chat's too: no chat has a longer one. */
+export const named = optional(chars(1, 1_024));
+const roles = ["USER", "ASSISTANT", "SYSTEM", "TOOL"] as const;
+const messageShape = members({
+  role: word([...roles, ...roles.map((role) => role.toLowerCase() as Lowercase<MessageRole>)]),
+  text: text(),
+  delivered: optional(text()),
+  id: named,
+  chatId: named,
+  turnId: named,
+  synthetic: named,
+  toolCallId: named,
+  agoMs: optional(number(0, Number.MAX_VALUE)),
+  live: optional(flag()),
+  interrupted: optional(flag()),
+});
+
 const maxToolCallBytes = 65_536;
-/** Of an id, of a chat's too: no chat has a longer one. */
-export const maxNameLength = 1_024;
 /** What a message takes beside its texts, roughly. */
 const overheadBytes = 200;
 
@@ -68,86 +87,70 @@ export class MessageBuffer extends Ring<BufferedMessage> {
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a field is wrong.
    */
-  push(message: NewMessage, received: Received): BufferedMessage {
+  push(message: NewMessage, nowMs: number): BufferedMessage {
     const { id, agoMs = 0 } = message;
-    if (!Number.isFinite(agoMs) || agoMs < 0) {
-      throw invalid("agoMs must be a number of milliseconds from 0");
-    }
-    const ageMs = received.ageMs - agoMs;
+    const endedMs = nowMs - agoMs;
     const known = id === undefined ? undefined : this.snapshot().find((kept) => kept.id === id);
     const seq = known?.seq ?? this.#seq + 1;
     const made = bufferedMessage(message, {
       id: id ?? `${this.#sessionId}:${seq}`,
       seq,
-      timeMs: known?.timeMs ?? received.monoMs - agoMs,
-      ageMs: known?.ageMs ?? ageMs,
-      endedAgeMs: ageMs,
+      atMs: known?.atMs ?? endedMs,
+      endedMs,
     });
-    if (known !== undefined) this.replace(known, made);
-    else this.add(made);
+    this.add(made, known);
     this.#seq = Math.max(this.#seq, seq);
     return made;
   }
 }
 
-type Place = Pick<BufferedMessage, "id" | "seq" | "timeMs" | "ageMs" | "endedAgeMs">;
+type Place = Pick<BufferedMessage, "id" | "seq" | "atMs" | "endedMs">;
 
 /** @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE` */
 export function bufferedMessage(message: NewMessage, place: Place): BufferedMessage {
-  const { text, delivered, toolCalls = null, live = false, interrupted = false } = message;
-  const role = typeof message.role === "string" ? message.role.toUpperCase() : "";
-  if (!roles.includes(role)) throw invalid("role must be USER, ASSISTANT, SYSTEM or TOOL");
-  if (typeof text !== "string") throw invalid("text must be a string");
-  if (delivered !== undefined && typeof delivered !== "string") {
-    throw invalid("delivered must be a string");
-  }
-  checkNames(message);
+  const { delivered, attachments, toolCalls = null } = message;
+  required(messageShape, message, "the message");
+  checkPersonName(message.name);
   checkJson(toolCalls, "toolCalls");
-  const { messageCodePoints } = limits;
-  const cut = cutText(text, messageCodePoints);
-  const cutDelivered = delivered === undefined ? null : cutText(delivered, messageCodePoints);
+  const text = cutText(message.text);
+  const shown = delivered === undefined ? null : cutText(delivered);
   const calls = JSON.stringify(toolCalls);
   const areCallsKept = Buffer.byteLength(calls) <= maxToolCallBytes;
-  const keptCalls = areCallsKept ? (JSON.parse(calls) as Json) : { omitted: "too_large" };
+  const kept = areCallsKept ? calls : '{"omitted":"too_large"}';
+  const isCut = text !== message.text || shown !== (delivered ?? null);
   return {
     ...place,
-    role: role as MessageRole,
-    text: cut,
+    role: message.role.toUpperCase() as MessageRole,
+    text,
     name: message.name,
-    attachments: message.attachments,
+    attachments,
     chatId: message.chatId ?? null,
     turn_id: message.turnId ?? null,
     synthetic: message.synthetic ?? null,
-    live,
-    interrupted,
-    delivered: cutDelivered,
-    truncated: cut !== text || cutDelivered !== (delivered ?? null) || !areCallsKept,
-    tool_calls: keptCalls,
+    live: message.live ?? false,
+    interrupted: message.interrupted ?? false,
+    delivered: shown,
+    truncated: isCut || !areCallsKept,
+    tool_calls: JSON.parse(kept) as Json,
     tool_call_id: message.toolCallId ?? null,
     bytes:
-      Buffer.byteLength(cut) +
-      (cutDelivered === null ? 0 : Buffer.byteLength(cutDelivered)) +
-      (areCallsKept ? Buffer.byteLength(calls) : 0) +
-      Buffer.byteLength(JSON.stringify(message.attachments ?? "")) +
-      overheadBytes,
+      Buffer.byteLength(JSON.stringify([text, shown, attachments])) + kept.length + overheadBytes,
   };
 }
 
-function checkNames(message: NewMessage): void {
-  const { id, chatId, turnId, synthetic, toolCallId } = message;
-  checkPersonName(message.name);
-  for (const [name, value] of Object.entries({ id, chatId, turnId, synthetic, toolCallId })) {
-    const isRight = typeof value === "string" && value.length >= 1 && value.length <= maxNameLength;
-    if (value !== undefined && !isRight) throw invalid(`${name} must have 1 to 1,024 characters`);
-  }
+/** What a package has of a message: these fields, and no others of the buffer's own. */
+export function draftMessage(buffered: BufferedMessage, zero: Zero): PackageMessage {
+  const { role, text, id, seq, turn_id, synthetic, interrupted, truncated } = buffered;
+  const { tool_calls, tool_call_id, name, attachments, live } = buffered;
+  const t = buffered.atMs - zero.atMs;
+  // Of an answer that was still coming out, this much was delivered.
+  const delivered = buffered.delivered ?? (live ? text : null);
+  const said = { role, text, timestamp: seconds(zero.wallMs + t), id, seq, turn_id };
+  const how = { t_ms: millis(t), synthetic, interrupted, delivered, truncated };
+  return { ...said, ...how, tool_calls, tool_call_id, name, attachments };
 }
 
 /** The first code points of a text; never half of one. */
-export function cutText(text: string, maxCodePoints: number): string {
-  if (text.length <= maxCodePoints) return text;
-  let end = 0;
-  for (let count = 0; count < maxCodePoints && end < text.length; count++) {
-    end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1;
-  }
-  return text.slice(0, end);
+export function cutText(text: string, max: number = limits.messageCodePoints): string {
+  return text.length <= max ? text : [...text.slice(0, max * 2)].slice(0, max).join("");
 }

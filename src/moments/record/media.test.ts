@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FrameBuffer, type FrameFacts } from "./frame-buffer.ts";
 import { jpegFacts } from "./jpeg.ts";
+import { AudioBuffer, FrameBuffer, type FrameFacts, pcmOf } from "./media.ts";
 
 /** A JPEG to whoever looks at the outside alone. */
 function jpeg(bytes = 200, { width = 64, height = 48, fill = 0 } = {}): Uint8Array {
@@ -60,7 +60,7 @@ for (const [name, data, bytes] of jpegRows) {
 }
 
 function at(ms: number, sourceMs: number | null = null, camera: string | null = null): FrameFacts {
-  return { camera, sourceMs, monoMs: ms, ageMs: ms };
+  return { camera, sourceMs, atMs: ms };
 }
 
 /** Twenty pictures, each as [received, sent]. */
@@ -128,4 +128,72 @@ test("a caller that overwrites its buffer after the push changes nothing, and pa
   frames.push(mine, at(0));
   mine.fill(7);
   assert.deepEqual(frames.snapshot()[0]?.jpeg, jpeg());
+});
+
+const samplesIn = (audio: AudioBuffer) => audio.snapshot().flatMap(({ pcm }) => [...pcm]);
+
+/** Samples that count on from `from`, so that a hole or a swap shows. */
+function counting(length: number, from: number): Int16Array {
+  return Int16Array.from({ length }, (_, i) => ((from + i) % 30_000) - 15_000);
+}
+
+test("sound fed in chunks of 20 ms for 3 minutes is the last 1,920,000 samples in 3,840,000 bytes", () => {
+  const audio = new AudioBuffer();
+  for (let i = 1; i <= 9_000; i++) {
+    audio.push(counting(320, i * 320), i * 20, {});
+  }
+  assert.deepEqual([audio.samples, audio.bytes], [1_920_000, 3_840_000]);
+  assert.deepEqual(samplesIn(audio), [...counting(1_920_000, 3_001 * 320)]);
+  assert.equal(audio.snapshot().filter(({ isEnd }) => isEnd).length, 6_000);
+});
+
+test("of a chunk that is longer than the buffer its end is kept, and of the one before it less than a second is lost", () => {
+  const audio = new AudioBuffer();
+  audio.push(counting(2_000_000, 0), 0, {});
+  assert.deepEqual(samplesIn(audio), [...counting(1_920_000, 80_000)]);
+  audio.push(counting(10, 2_000_000), 1, {});
+  const kept = samplesIn(audio);
+  assert.ok(kept.length > 1_920_000 - 16_000, `${kept.length}`);
+  assert.deepEqual(kept, [...counting(kept.length, 2_000_010 - kept.length)]);
+  assert.equal(audio.fed, 2);
+});
+
+test("a caller that overwrites its samples after the push changes nothing", () => {
+  const audio = new AudioBuffer();
+  for (const chunk of [counting(10, 0), Float32Array.of(0.5), Uint8Array.of(1, 0)]) {
+    audio.push(chunk, 0, {});
+    chunk.fill(7);
+  }
+  assert.deepEqual(samplesIn(audio), [...counting(10, 0), 16_383, 1]);
+});
+
+test("sound of more than 120 s ago goes, whatever comes after a pause", () => {
+  const audio = new AudioBuffer();
+  audio.push(counting(320, 0), 1_000, {});
+  audio.push(counting(320, 320), 111_000, {});
+  audio.expire(121_000);
+  assert.equal(audio.samples, 640);
+  audio.expire(121_001);
+  assert.deepEqual(samplesIn(audio), [...counting(320, 320)]);
+  audio.expire(500_000);
+  assert.equal(audio.samples, 0);
+});
+
+const pcmRows: readonly [sample: number, stored: number][] = [
+  [0, 0],
+  [1, 32_767],
+  [-1, -32_767],
+  [0.5, 16_383],
+  [-0.5, -16_383],
+  [1.5, 32_767],
+  [-1.5, -32_768],
+  [Number.NaN, 0],
+  [Number.POSITIVE_INFINITY, 32_767],
+  [Number.NEGATIVE_INFINITY, -32_768],
+  [-0.00002, 0],
+];
+test("a float is stored as the original wrote it", () => {
+  for (const [sample, stored] of pcmRows) {
+    assert.deepEqual(pcmOf(Float32Array.of(sample)), Int16Array.of(stored), `${sample}`);
+  }
 });

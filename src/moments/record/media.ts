@@ -1,0 +1,219 @@
+// Pictures and sound of the last two minutes, as they were received.
+import { withoutPhotoMetadata } from "../../core/chat/photo-metadata.ts";
+import { rememberDigest } from "../package/content.ts";
+import { audioRateHz } from "../package/package-sink.ts";
+import { isDimension, jpegFacts } from "./jpeg.ts";
+import { limits, Ring } from "./ring.ts";
+
+export interface SourceTime {
+  /** The sender's own time, in milliseconds of its clock: of the picture, or of the first sample. */
+  readonly sourceMs?: number | undefined;
+}
+
+export interface FramePush extends SourceTime {
+  readonly camera?: string | undefined;
+}
+
+export interface AudioPush extends SourceTime {
+  /** Of bytes. @default "s16le" */
+  readonly encoding?: "s16le" | "f32le" | undefined;
+}
+
+/** Sound as it is fed. Bytes are 16 bits, or float32 when it is said, little endian. */
+export type AudioChunk = Float32Array | Int16Array | Uint8Array;
+
+/** A picture before it is a JPEG: rows from the top, 3 (RGB) or 4 (RGBA) bytes a pixel. */
+export interface RawFrame {
+  readonly data: Uint8Array;
+  readonly width: number;
+  readonly height: number;
+  readonly channels: 3 | 4;
+}
+
+/** Makes a JPEG of a raw picture, off the event loop. */
+export interface FrameEncoder {
+  /** @param quality 1 to 100. */
+  encode(frame: RawFrame, quality: number): Promise<Uint8Array>;
+}
+
+/**
+ * What became of a push. `off`: no consent. `busy`: a picture is being encoded. `not_jpeg`,
+ * `too_large` and `format` are refused for good.
+ */
+export type PushResult =
+  | "accepted"
+  | "throttled"
+  | "off"
+  | "busy"
+  | "closed"
+  | "not_jpeg"
+  | "too_large"
+  | "format";
+
+/** What is known of a picture beside its bytes. */
+export interface FrameFacts {
+  /** When it was received. */
+  readonly atMs: number;
+  readonly camera: string | null;
+  /** When it was taken, on the sender's clock. */
+  readonly sourceMs: number | null;
+}
+
+/** A picture as it is kept. `jpeg` must not change: snapshots share it. */
+export interface BufferedFrame extends FrameFacts {
+  readonly jpeg: Uint8Array;
+  readonly width: number;
+  readonly height: number;
+  readonly bytes: number;
+  readonly seq: number;
+}
+
+/** Of a JPEG. Source: the original's `cv2.imencode`. */
+const quality = 85;
+/** Share of the interval between two pictures by which a sender's clock may be wrong. */
+const tolerance = 0.1;
+
+/** Pictures as JPEG, at most one in half a second. */
+export class FrameBuffer extends Ring<BufferedFrame> {
+  readonly #keepsMetadata: boolean;
+  readonly #encoder: FrameEncoder | undefined;
+  #isEncoding = false;
+  #last: FrameFacts | undefined;
+  #seq = 0;
+  /** How many came, kept or too soon. */
+  fed = 0;
+
+  constructor(keepsMetadata = false, encoder?: FrameEncoder) {
+    super({ count: limits.frames, bytes: limits.frameBytes, ageMs: limits.mediaAgeMs });
+    this.#keepsMetadata = keepsMetadata;
+    this.#encoder = encoder;
+  }
+
+  push(jpeg: Uint8Array, facts: FrameFacts): PushResult {
+    const size = jpegFacts(jpeg);
+    if ((size?.bytes ?? jpeg.length) > limits.oneFrameBytes) return "too_large";
+    if (size === undefined) return "not_jpeg";
+    this.fed++;
+    if (!this.isDue(facts)) return "throttled";
+    this.#last = facts;
+    const whole = jpeg.subarray(0, size.bytes);
+    const bare = this.#keepsMetadata ? whole : withoutPhotoMetadata(whole);
+    const kept = bare !== whole ? bare : Uint8Array.from(bare);
+    rememberDigest(kept);
+    this.#seq++;
+    this.add({ ...facts, ...size, jpeg: kept, bytes: kept.length, seq: this.#seq });
+    return "accepted";
+  }
+
+  /** Encodes a picture, one at a time, and pushes it if it is still wanted then; else it is `off`. */
+  async pushRaw(frame: RawFrame, facts: FrameFacts, isWanted: () => boolean): Promise<PushResult> {
+    if (this.#encoder === undefined || !isRawFrame(frame)) return "format";
+    if (this.#isEncoding) return "busy";
+    if (!this.isDue(facts)) return "throttled";
+    this.#isEncoding = true;
+    try {
+      const jpeg = await this.#encoder.encode(frame, quality);
+      return isWanted() ? this.push(jpeg, facts) : "off";
+    } catch {
+      return "not_jpeg";
+    } finally {
+      this.#isEncoding = false;
+    }
+  }
+
+  /**
+   * Says whether a picture is far enough from the last accepted one: by the sender's clock where one camera
+   * sent both with its time, since a network delivers unevenly; else by when they were received.
+   */
+  isDue({ camera, sourceMs, atMs }: FrameFacts): boolean {
+    const last = this.#last;
+    const { frameEveryMs } = limits;
+    if (last === undefined) return true;
+    const isOther = camera !== last.camera || sourceMs === null || last.sourceMs === null;
+    if (isOther || sourceMs < last.sourceMs) return atMs - last.atMs >= frameEveryMs;
+    return sourceMs - last.sourceMs >= frameEveryMs * (1 - tolerance);
+  }
+}
+
+function isRawFrame({ data, width, height, channels }: RawFrame): boolean {
+  const isSized = isDimension(width) && isDimension(height) && (channels === 3 || channels === 4);
+  return isSized && data.length === width * height * channels;
+}
+
+/** A piece of sound as it is kept. Its samples must not change: snapshots share them. */
+export interface BufferedAudio {
+  /** When it was received. */
+  readonly atMs: number;
+  readonly pcm: Int16Array;
+  readonly bytes: number;
+  readonly seq: number;
+  /** A chunk as it was fed ends with it. */
+  readonly isEnd: boolean;
+  /** When the sample behind its last one was heard, on the sender's clock; null: not told. */
+  readonly sourceEndMs: number | null;
+}
+
+/** The last samples, in the pieces in which they were fed. */
+export class AudioBuffer extends Ring<BufferedAudio> {
+  #seq = 0;
+  /** How many chunks came. */
+  fed = 0;
+
+  constructor() {
+    const bytes = limits.audioSamples * 2;
+    super({ count: limits.audioPieces, bytes, ageMs: limits.mediaAgeMs });
+  }
+
+  get samples(): number {
+    return this.bytes / 2;
+  }
+
+  /** Copies a chunk; ignores an empty one. @returns `format`: its bytes end within a sample. */
+  push(chunk: AudioChunk, atMs: number, { encoding, sourceMs }: AudioPush): PushResult {
+    const samples = chunk instanceof Uint8Array ? samplesOf(chunk, encoding) : chunk;
+    if (samples === undefined) return "format";
+    const { length } = samples;
+    if (length > 0) this.fed++;
+    // The beginning of a chunk that is too long would be dropped at once.
+    for (let end = Math.max(length - limits.audioSamples, 0); end < length; ) {
+      const pcm = pcmOf(samples.subarray(end, end + limits.audioPieceSamples));
+      end += pcm.length;
+      this.#seq++;
+      const sourceEndMs = sourceMs === undefined ? null : sourceMs + millisOf(end);
+      const kept = { pcm, bytes: pcm.byteLength, seq: this.#seq, isEnd: end === length };
+      this.add({ ...kept, atMs, sourceEndMs });
+    }
+    return "accepted";
+  }
+}
+
+/** How long so many samples take, in milliseconds. */
+export function millisOf(samples: number): number {
+  return (samples * 1_000) / audioRateHz;
+}
+
+/** The samples that bytes hold, read where they lie if they are aligned. `undefined`: they end within one. */
+function samplesOf(bytes: Uint8Array, encoding: AudioPush["encoding"] = "s16le") {
+  const size = encoding === "s16le" ? 2 : 4;
+  if (bytes.length % size !== 0) return undefined;
+  const isAligned = bytes.byteOffset % size === 0;
+  const { buffer, byteOffset } = isAligned ? bytes : Uint8Array.from(bytes);
+  return encoding === "s16le"
+    ? new Int16Array(buffer, byteOffset, bytes.length / size)
+    : new Float32Array(buffer, byteOffset, bytes.length / size);
+}
+
+/**
+ * Copies samples as 16 bits: a float the way the original wrote it, `x * 32767` in float32, clamped,
+ * truncated toward 0. NaN is 0.
+ */
+export function pcmOf(samples: Float32Array | Int16Array): Int16Array {
+  if (samples instanceof Int16Array) return samples.slice();
+  const pcm = new Int16Array(samples.length);
+  for (const [index, sample] of samples.entries()) {
+    const scaled = Math.fround(sample * 32_767);
+    // Storing truncates toward 0 and makes NaN 0.
+    pcm[index] = Math.min(Math.max(scaled, -32_768), 32_767);
+  }
+  return pcm;
+}
