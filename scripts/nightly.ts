@@ -8,6 +8,7 @@ import { inScratch } from "./scratch.ts";
  * tests' own sizes.
  */
 const parts = [
+  { name: "full-size", test: "scripts/test.ts", size: ["FULL", "1"] },
   { name: "power-cuts", test: "test/nightly/power-cut.test.ts", size: ["IMAGES", "1000000"] },
   { name: "kills", test: "test/full/kill.test.ts", size: ["KILLS", "1000"] },
   { name: "system-calls", test: "test/full/system-call-kill.test.ts", size: ["CUTS", "150"] },
