@@ -1,5 +1,5 @@
 // npm test: everything that needs Node and packages only. npm run verify adds the rest.
-// With THROUGHLINE_FULL=1, as in CI, the files that have a full size run at that size.
+// With THROUGHLINE_FULL=1, as in npm run nightly, the files that have a full size run at that size.
 import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { buildCode } from "./build-code.ts";

@@ -11,7 +11,9 @@ import { isAllowedSkip } from "./allowed-skips.ts";
 const longest = [
   ...["test/full/kill.test.ts", "test/full/power-cut-a.test.ts", "test/full/postgres-cuts.test.ts"],
   ...["test/full/power-cut-b.test.ts", "test/full/postgres-servers.test.ts"],
-  ...["test/full/seeded-bugs.test.ts", "test/reset-day.test.ts", "test/bit-rot.test.ts"],
+  ...["test/full/seeded-bugs.test.ts", "test/full/package.test.ts", "test/bit-rot.test.ts"],
+  ...["test/power-cut.test.ts", "test/disk-faults.test.ts", "test/home-damage.test.ts"],
+  ...["src/app/backup/backup.test.ts", "test/mcp-clients.test.ts", "test/full/page-beside.test.ts"],
 ];
 
 const named = process.argv.slice(2);

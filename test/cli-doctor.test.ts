@@ -37,14 +37,6 @@ test("doctor finds nothing wrong with a home that is well, and says what it look
   assert.match(out, /\nNothing is damaged\.\n$/);
 });
 
-test("doctor on a home that is not there says so with exit 1, and makes none", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  const { code, findings } = await doctor(home);
-  assert.equal(code, 1);
-  assert.equal(statusOf(findings, "home"), "failed");
-  assert.equal(fs.existsSync(home), false);
-});
-
 test("doctor says that the mode of storage that somebody wrote is none", async (t) => {
   const home = await homeWithChat(t);
   const variables = { FEEDBACK_STORAGE: "cloud" };

@@ -5,10 +5,9 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { startCompanion } from "../src/companion/start-companion.ts";
-import { isThroughlineError } from "../src/core/errors.ts";
 import type { JsonObject } from "../src/core/json.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import { documentIn, filesOf, HeldBootClock, newHome, up } from "./support/companion-home.ts";
+import { documentIn, HeldBootClock, newHome, up } from "./support/companion-home.ts";
 
 const golden = new URL("golden/reachy/session.json", import.meta.url);
 
@@ -53,15 +52,6 @@ test("an original's session.json put over one of ours is taken over", async (t) 
     conversation,
     (JSON.parse(fs.readFileSync(golden, "utf8")) as JsonObject)["conversation"],
   );
-});
-
-test("a session.json of a later version is refused, whatever .bak holds, and no byte of either changes", async (t) => {
-  const { home, clock, path } = await lived(t);
-  fs.writeFileSync(path, withoutSeal(home, { version: 2 }));
-  const before = filesOf(join(home, "session"));
-  const isNewer = (error: unknown) => isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT");
-  for (let start = 1; start <= 2; start++) await assert.rejects(up({ home, clock }), isNewer);
-  assert.deepEqual(filesOf(join(home, "session")), before);
 });
 
 test("an original's session.json in an empty home is taken over, and the log says once how its conversation is too", async (t) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { isThroughlineError } from "../core/errors.ts";
-import { checkJson, type JsonObject } from "../core/json.ts";
+import type { JsonObject } from "../core/json.ts";
 import { prepareDocument } from "../core/storage/batch.ts";
 import type { ClientRun } from "./client-runs.ts";
 import {
@@ -295,17 +295,6 @@ for (const [field, [name, otherwise]] of Object.entries(defaults)) {
     const expected: Record<string, unknown> = { ...read(original), [name]: otherwise };
     assert.deepEqual(JSON.stringify(read(others)), JSON.stringify(expected));
   });
-
-  // Issue point 3, R9: what is wrong is named, never its value.
-  test(`with a wrong ${field} the document is damaged, and the field is named without its value`, () => {
-    for (const value of ["my secret".repeat(100), ["my secret"], { my: "secret" }, 1e300, true]) {
-      const problem = problemOf({ ...original, [field]: value });
-      if (problem === undefined) continue; // such as true for a flag, an object of unknown fields
-      assert.ok(problem.startsWith(field), problem);
-      assert.doesNotMatch(problem, /secret/);
-    }
-    assert.ok(problemOf({ ...original, [field]: [5] }));
-  });
 }
 
 test("nobody seen, and an absent heartbeat as the original writes it, are no damage", () => {
@@ -351,17 +340,4 @@ test("unknown fields past what a document can hold are left out, so that it can 
   };
   const { ownOthers, others } = read(full);
   prepareDocument("session", companionDocument({ ...parts, ownOthers, others }));
-});
-
-test("anything at all under the names of the schema is damaged, or can be written", () => {
-  const names = [...Object.keys(defaults), "throughline", "more"];
-  const anyFields = Object.fromEntries(names.map((name) => [name, fc.anything({ maxDepth: 3 })]));
-  fc.assert(
-    fc.property(fc.record(anyFields, { requiredKeys: [] }), (given) => {
-      const found = readCompanionDocument({ ...given, version: 1 });
-      if ("problem" in found) return;
-      checkJson(companionDocument(found.document), "the document");
-    }),
-    { numRuns: 500 },
-  );
 });

@@ -1,19 +1,8 @@
 import assert from "node:assert/strict";
-import {
-  appendFileSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import type { Clock } from "../core/clock.ts";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
-import { openFileStorage } from "../core/storage/files/open-file-storage.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
 import { judgeGap } from "./gap.ts";
@@ -138,16 +127,6 @@ test("runs that another place knows of count, unless what it says is no number",
   assert.equal(await countIn(logs), 49);
 });
 
-for (const head of [{}, { total_sessions: "7" }, { total_sessions: -1 }, { total_sessions: 9 }]) {
-  test(`with the head ${JSON.stringify(head)} the runs are counted from the records`, async () => {
-    const logs = memoryLogs();
-    await begin(logs, { atLeast: 4 });
-    await endOf(logs, await begin(logs));
-    await logs.append("runs", [{ id: "x", note: "by hand" }], { head });
-    assert.equal((await begin(logs)).totalRuns, 7);
-  });
-}
-
 function bound(logs: LogStore): LogStore {
   return {
     append: (...given) => logs.append(...given),
@@ -237,34 +216,4 @@ test("an append whose outcome is unknown is given again, and the run is stored o
   const begun = await begin(doubtful);
   assert.deepEqual([begun.totalRuns, begun.previous], [1, undefined]);
   assert.equal((await recordsOf(logs)).length, 1);
-});
-
-test("in a home the runs lie in runs.jsonl, and survive torn, foreign and damaged bytes", async (t) => {
-  const home = mkdtempSync(join(tmpdir(), "throughline-runs-"));
-  t.after(() => rmSync(home, { recursive: true, force: true }));
-  const file = join(home, "runs.jsonl");
-  const boot = async () => {
-    const storage = await openFileStorage({ home });
-    const logs = storage.logs("", runsProjection);
-    return { storage, logs, begun: await begin(logs) };
-  };
-  const first = await boot();
-  await endOf(first.logs, first.begun);
-  await first.storage.close();
-  assert.ok(readdirSync(home).includes("runs.jsonl"));
-  appendFileSync(file, '{"kind":"run_start","run_id":"dead');
-  const second = await boot();
-  assert.deepEqual(
-    [second.begun.previous?.runId, second.begun.previous?.clean, second.begun.totalRuns],
-    [first.begun.runId, true, 2],
-  );
-  await second.storage.close();
-  const bytes = readFileSync(file, "utf8");
-  writeFileSync(file, bytes.replace('"reason":"closed"', '"reason":"c1osed"'));
-  const third = await boot();
-  assert.deepEqual(
-    [third.begun.previous?.runId, third.begun.previous?.clean, third.begun.totalRuns],
-    [second.begun.runId, false, 3],
-  );
-  await third.storage.close();
 });

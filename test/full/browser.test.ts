@@ -114,33 +114,6 @@ test("a message that the model did not answer can be answered, and left", { skip
   });
 });
 
-test("a message that did not reach the server is sent again as the same message", {
-  skip,
-}, async () => {
-  await onPage(
-    { script: [["Got it"]], expected: /ERR_FAILED|ERR_CONNECTION/ },
-    async ({ page }, c) => {
-      await field(page).waitFor();
-      const keys: (string | undefined)[] = [];
-      let isCut = true;
-      await page.route("**/api/chats/*/messages", async (route) => {
-        keys.push(route.request().headers()["idempotency-key"]);
-        if (isCut) await route.abort();
-        else await route.continue();
-      });
-      await say(page, "Can you hear me?");
-      await page.getByText("Not sent: Can't reach Throughline.").waitFor();
-      isCut = false;
-      await page.getByRole("button", { name: "Send again" }).click();
-      await message(page, "Got it").waitFor();
-      assert.equal(keys.length, 2);
-      assert.equal(keys[0], keys[1]);
-      assert.equal((await c.throughline.chats.messages("local:me")).messages.length, 2);
-      await hasCount(messages(page), 2);
-    },
-  );
-});
-
 test("a dialog that is closed gives the focus back to what opened it", { skip }, async () => {
   await onPage({ script: [["One"]] }, async ({ page }) => {
     await say(page, "Hello");

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { failOver } from "../support/postgres-failovers.ts";
 import { postgresPrograms } from "../support/test-postgres.ts";
 
-const failovers = Number(process.env["THROUGHLINE_FAILOVERS"] ?? 30);
+const failovers = Number(process.env["THROUGHLINE_FAILOVERS"] ?? 10);
 
 /** The goal; a busy machine may take five times as long. */
 const resumeMs = 5_000;

@@ -5,12 +5,7 @@ import { test } from "node:test";
 import { inKeptDirectory } from "../support/kill-harness.ts";
 import { clusterDatabase } from "../support/server-cluster-database.ts";
 import { killClusterUnderLoad } from "../support/server-cluster-load.ts";
-import {
-  loseServers,
-  manyCompanions,
-  stopAndWake,
-  watchElsewhere,
-} from "../support/server-cluster-scenes.ts";
+import { loseServers, manyCompanions, stopAndWake } from "../support/server-cluster-scenes.ts";
 
 const { skip, make } = await clusterDatabase();
 const serverKills = Number(process.env["THROUGHLINE_SERVER_KILLS"] ?? 10);
@@ -45,15 +40,6 @@ test("C6: a server that was stopped in two turns, of which another took over one
     const waitedMs = await stopAndWake({ directory, store }, pool);
     t.diagnostic(`taken over after ${Math.round(waitedMs)} ms`);
     assert.ok(waitedMs < failoverMs);
-  });
-});
-
-test("who watches at one server is told of the turns of another, in order", { skip }, async (t) => {
-  const { store } = await make();
-  await inKeptDirectory("watched", async (directory) => {
-    const slowestMs = await watchElsewhere({ directory, store });
-    t.diagnostic(`the last event came ${Math.round(slowestMs)} ms after the answer`);
-    assert.ok(slowestMs < 2_000);
   });
 });
 

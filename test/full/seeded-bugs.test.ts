@@ -1,6 +1,7 @@
 // Method: a copy of the sources for each worker; one safeguard at a time is taken away in it, and the
 // test that guards it must turn red. A test that stays green proves nothing of that safeguard. With
-// THROUGHLINE_BUGS=some, as in CI, only those of changed modules are tried and a tenth of all.
+// THROUGHLINE_BUGS=some, as in CI, only those of changed modules are tried and a tenth of all; that their guards
+// are green with every safeguard in place is then left to npm test, which has just run them.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -89,7 +90,8 @@ describe("seeded bugs", { concurrency: workers }, () => {
       idle.push(copy);
     }
   };
-  const guards = new Map<string, Guard>(bugs.map((bug) => [guardOf(bug), bug]));
+  const unproven = changed === undefined ? bugs : bugs.filter(({ isFull }) => isFull);
+  const guards = new Map<string, Guard>(unproven.map((bug) => [guardOf(bug), bug]));
   for (const [name, guard] of guards) {
     test(`${name}: green with every safeguard in place`, async () => {
       await inCopy(async (copy) => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Disk, DiskFile } from "../../src/core/storage/disk/disk.ts";
 import { crashImages } from "./crash-images.ts";
 import { type DiskFault, diskErrors, faultyDisk } from "./faulty-disk.ts";
-import { type DiskCall, SimulatedDisk } from "./simulated-disk.ts";
+import { SimulatedDisk } from "./simulated-disk.ts";
 
 /** Every call of a disk and its files once, each answer noted by the name of its call. */
 async function everyCall(disk: Disk): Promise<Record<string, string>> {
@@ -71,21 +71,6 @@ test("a fault at call n fails that call alone, for every n until none is reached
   assert.equal(n, calls.length + 1);
 });
 
-test("a fault that lasts fails call n and every later one, until the disk is healed", async () => {
-  const disk = faultyDisk(new SimulatedDisk(), { fault: "EROFS", at: 10, repeat: "forever" });
-  const answers = await everyCall(disk);
-  assert.deepEqual(
-    calls.filter((name) => answers[name] === "EROFS"),
-    calls.slice(9),
-  );
-  assert.equal(disk.failures, calls.length - 9);
-  disk.heal();
-  assert.deepEqual(await disk.list("/"), [
-    { name: "a", kind: "file" },
-    { name: "d", kind: "directory" },
-  ]);
-});
-
 const numbers = {
   EIO: ["EIO", -5],
   ENOSPC: ["ENOSPC", -28],
@@ -117,58 +102,6 @@ for (const fault of diskErrors) {
     });
   });
 }
-
-test("a fault counts only the calls and the paths that it names", async () => {
-  const rows: [Pick<DiskFault, "call" | "path">, number, readonly string[]][] = [
-    [{ call: "sync" }, 1, ["sync"]],
-    [{ call: ["mkdir", "rename"] }, 2, ["rename"]],
-    [{ call: "size" }, 2, ["size"]], // the first is the one of the open file
-    [{ path: /^\/[bc]$/ }, 1, ["unlink"]],
-    [{ path: /^\/a$/ }, 3, ["read"]],
-    [{ call: "write", path: /^\/b$/ }, 1, []],
-  ];
-  for (const [filter, at, expected] of rows) {
-    const disk = faultyDisk(new SimulatedDisk(), { fault: "EBUSY", at, ...filter });
-    const answers = await everyCall(disk);
-    const failed = calls.filter((name) => answers[name] === "EBUSY");
-    assert.deepEqual(failed, expected, JSON.stringify(filter));
-    assert.equal(disk.broke, expected.length > 0);
-  }
-});
-
-for (const [does, text] of [
-  ["nothing", ""],
-  ["half", "abc"],
-  ["all", "abcdef"],
-] as const) {
-  test(`a write that fails and does ${does} leaves ${text.length} of 6 bytes`, async () => {
-    const { file } = await emptyFile({ fault: "ENOSPC", at: 1, call: "write", does });
-    await assert.rejects(file.write(Buffer.from("abcdef"), 0), { code: "ENOSPC" });
-    assert.equal(await textOf(file), text);
-  });
-}
-
-test("a call that fails and does nothing or half leaves no trace, one that does all its effect", async () => {
-  for (const does of ["nothing", "half", "all"] as const) {
-    const inner = new SimulatedDisk();
-    const isDone = does === "all";
-    for (const call of ["open", "mkdir", "rename", "unlink"] satisfies DiskCall[]) {
-      const failing = faultyDisk(inner, { fault: "ESTALE", at: 1, does });
-      const made = {
-        open: () => failing.open("/a", "create"),
-        mkdir: () => failing.mkdir("/d"),
-        rename: () => failing.rename("/a", "/c"),
-        unlink: () => failing.unlink("/c"),
-      }[call];
-      await assert.rejects(made(), { errno: -116 });
-    }
-    const names = (await inner.list("/")).map(({ name }) => name);
-    assert.deepEqual(names.sort(), isDone ? ["d"] : []);
-    const opened = inner.operations.filter(({ call }) => call === "open").length;
-    const closed = inner.operations.filter(({ call }) => call === "close").length;
-    assert.equal(opened, closed, "no file stays open behind a failed open");
-  }
-});
 
 test("a failed sync loses what it should have synced, unseen until the power is cut", async () => {
   const { inner, file } = await emptyFile({ fault: "EIO", at: 1, call: "sync" });

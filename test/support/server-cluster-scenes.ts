@@ -107,51 +107,6 @@ export async function stopAndWake(options: Options, pool: pg.Pool): Promise<numb
   return waitedMs;
 }
 
-/** The names of the events that a server tells of a chat, as they come. */
-async function* watch(url: string, chat: string): AsyncGenerator<string> {
-  const response = await fetch(`${url}/api/events`);
-  let text = "";
-  for await (const chunk of response.body ?? []) {
-    text += Buffer.from(chunk).toString();
-    const events = text.split("\n\n");
-    text = events.pop() ?? "";
-    for (const event of events) {
-      if (event === ": connected") yield "connected";
-      const [, name, data = "{}"] = /^event: (.*)\ndata: (.*)$/m.exec(event) ?? [];
-      const { chat_id, state, message } = JSON.parse(data);
-      if (chat_id === chat) yield `${name} ${state ?? message?.content ?? ""}`;
-    }
-  }
-}
-
-/**
- * Who watches at one server sees the turns of another, from the first to the last event.
- *
- * @returns how long after the answer the last event came, in milliseconds.
- */
-export async function watchElsewhere(options: Options): Promise<number> {
-  await using model = await notingModel(() => 1);
-  await using cluster = await startCluster(2, { ...options, model: model.name });
-  const [a, b] = cluster.servers as [ClusterServer, ClusterServer];
-  let slowestMs = 0;
-  for (const [from, to] of [
-    [a, b],
-    [b, a],
-  ] as const) {
-    const chat = from === a ? "from-a" : "from-b";
-    const events = watch(to.url, chat);
-    assert.equal((await events.next()).value, "connected");
-    await told(from.url, chat, "m1");
-    const answeredAt = performance.now();
-    const [user, assistant] = exchange(chat, "m1").map((line) => line.replace(/^\w+: /, ""));
-    const expected = ["turn running", `message ${user}`, `message ${assistant}`, "turn answered"];
-    for (const each of expected) assert.equal((await events.next()).value, each);
-    slowestMs = Math.max(slowestMs, performance.now() - answeredAt);
-    await events.return(undefined);
-  }
-  return slowestMs;
-}
-
 /** Companions in one database: each server has its own, and says the same in the same chats. */
 export async function manyCompanions(count: number, options: Options): Promise<void> {
   await using model = await notingModel(() => 1);

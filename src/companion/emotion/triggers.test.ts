@@ -203,9 +203,9 @@ const hostile: readonly [says: string, unit: string][] = [
 for (const [says, unit] of hostile) {
   test(`100 KB of ${says} are heard within a second`, () => {
     const text = unit.repeat(Math.ceil(100_000 / unit.length));
-    const started = performance.now();
+    const started = process.cpuUsage();
     hear(config, born, text, newId);
-    assert.ok(performance.now() - started < 1_000);
+    assert.ok(process.cpuUsage(started).user < 1_000_000);
   });
 }
 
@@ -216,9 +216,9 @@ test("1,000 patterns that begin alike cost no more than one", () => {
     transcript_triggers: [{ event: "insult", patterns: ["a a a a a a a end", ...words] }],
   });
   assert.ok("configuration" in read);
-  const started = performance.now();
+  const started = process.cpuUsage();
   assert.deepEqual(hear(read.configuration, born, "a ".repeat(50_000), newId).heard, []);
-  assert.ok(performance.now() - started < 1_000);
+  assert.ok(process.cpuUsage(started).user < 1_000_000);
 });
 
 test("whatever the text, at most one of each event is heard, and its words stand in the text", () => {

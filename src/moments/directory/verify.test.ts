@@ -4,7 +4,6 @@ import { filesOf, momentOf, openPackages, path } from "../../../test/support/pac
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 
-const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const moment = momentOf(1, { frames: 2, frameBytes: 120, samples: 400 });
 const { name } = moment.record;
 const folder = `${path}/${name}`;
@@ -15,48 +14,6 @@ async function saved() {
   await opened.packages.save(moment);
   return { disk, ...opened };
 }
-
-async function flip(disk: SimulatedDisk, file: string, bit: number) {
-  const opened = await disk.open(`${folder}/${file}`, "write");
-  const byte = new Uint8Array(1);
-  await opened.read(byte, bit >> 3);
-  await opened.write(Uint8Array.of((byte[0] ?? 0) ^ (1 << (bit & 7))), bit >> 3);
-  await opened.close();
-}
-
-// Case 12.
-for (const file of ["messages.json", "audio.wav", "frames/000000.jpg", "frames/000001.jpg"]) {
-  test(`one flipped bit in ${file}, wherever it is, is named by verify`, async () => {
-    const { disk, packages } = await saved();
-    const bits = ((await filesOf(disk)).get(`${folder}/${file}`)?.length ?? 0) * 8;
-    assert.ok(bits > 900);
-    const step = isFull ? 1 : 331;
-    for (let bit = 0; bit < bits; bit += step) {
-      await flip(disk, file, bit);
-      const { state, differences } = await packages.verify(name);
-      assert.equal(state, "damaged", `bit ${bit}`);
-      assert.deepEqual(
-        differences.map(({ path: at, kind }) => [at, kind]),
-        [[file, "content"]],
-      );
-      await flip(disk, file, bit);
-    }
-    assert.equal((await packages.verify(name)).state, "whole");
-  });
-}
-
-test("one flipped bit in feedback.json, wherever it is, is never a whole package", async () => {
-  const { disk, packages } = await saved();
-  const bits = (await packages.part(name, "feedback.json")).length * 8;
-  const step = isFull ? 3 : 211;
-  for (let bit = 0; bit < bits; bit += step) {
-    await flip(disk, "feedback.json", bit);
-    const { state } = await packages.verify(name);
-    assert.notEqual(state, "whole", `bit ${bit}`);
-    await assert.rejects(packages.read(name), (error) => isThroughlineError(error));
-    await flip(disk, "feedback.json", bit);
-  }
-});
 
 const damages: readonly [
   what: string,

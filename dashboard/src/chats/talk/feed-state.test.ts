@@ -74,20 +74,6 @@ for (const [says, had, known, page, before, has, asks] of [
 const said = (content: string, id: string) => message(1, { id, content });
 const keysOf = (waiting: readonly Waiting[]) => waiting.map(({ key }) => key);
 
-test("of two that wait with the same words the one that was stored waits no more, told of twice", () => {
-  const entry = (key: string) => ({
-    key,
-    id: `i_${key}`,
-    content: "ok",
-    state: "waiting" as const,
-  });
-  const stored = said("ok", "i_b");
-  const after = withoutWaiting([entry("a"), entry("b"), entry("c")], stored, []);
-  assert.deepEqual(keysOf(after), ["a", "c"]);
-  assert.equal(withoutWaiting(after, stored, [stored]), after);
-  assert.equal(withoutWaiting(after, said("ok", "somebody-else"), []), after);
-});
-
 test("where ids cannot be told the first with these words waits no more, and none that failed", () => {
   const entry = (key: string, state: Waiting["state"]) => ({ key, content: "hi", state });
   const waiting = [entry("a", "failed"), entry("b", "waiting"), entry("c", "sending")];
