@@ -1,6 +1,6 @@
 // Chats as nanobot's JSONL has them: whatever a line is, nothing of it is lost.
 import { createHash } from "node:crypto";
-import { titleFrom, isExtraSize, isMetadataSize } from "../core/chat/chat-head.ts";
+import { isExtraSize, isMetadataSize, titleFrom } from "../core/chat/chat-head.ts";
 import { foreignRecord } from "../core/chat/message.ts";
 import { readStamp } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";

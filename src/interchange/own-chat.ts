@@ -1,9 +1,9 @@
 // Chats as `export --format throughline` writes them: records are taken as they stand.
 import { type ChatHead, readHead } from "../core/chat/chat-head.ts";
-import { controlId, isControlId, markKinds } from "../core/chat/record-ids.ts";
 import { isControl, isMessage } from "../core/chat/message.ts";
 import { messageRecord } from "../core/chat/message-input.ts";
 import { type Period, periodShape } from "../core/chat/period.ts";
+import { controlId, isControlId, markKinds } from "../core/chat/record-ids.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import type { JsonObject } from "../core/json.ts";
 import {

@@ -342,7 +342,8 @@ function sentPart(part: PackageFile, file: string, range = "", isHead: boolean):
   const [, first, last = ""] = /^bytes=(\d{1,15})-(\d{1,15})?$/.exec(range) ?? [];
   const isRange = first !== undefined && (last === "" || Number(last) >= Number(first));
   const start = isRange ? Number(first) : 0;
-  const end = isRange && last !== "" ? Math.min(Number(last) + 1, part.bytes.length) : part.bytes.length;
+  const end =
+    isRange && last !== "" ? Math.min(Number(last) + 1, part.bytes.length) : part.bytes.length;
   if (isRange && start >= part.bytes.length) {
     // RFC 9110, 15.5.17.
     const says = `there are ${part.bytes.length} bytes, and no such range`;
