@@ -42,7 +42,13 @@ export async function openCompanion(settings: Settings, logger: Logger, whenTake
      * Takes no more turns, gives those under way `graceMs` to end, cuts the rest short and keeps what
      * came, then lets go of the home.
      */
-    const close = (graceMs: number) => turns.close(graceMs).finally(opened.close);
+    const close = async (graceMs: number) => {
+      try {
+        await turns.close(graceMs);
+      } finally {
+        await opened.close();
+      }
+    };
     return { ...opened, turns, responders, close };
   } catch (error) {
     await opened.close();

@@ -68,6 +68,10 @@ const nothingRead: ReadBody = { fields: undefined, files: [] };
 export class Router {
   readonly app: Hono<Env>;
   readonly ports: Ports;
+  readonly get = this.#adding("get");
+  readonly post = this.#adding("post");
+  readonly put = this.#adding("put");
+  readonly delete = this.#adding("delete");
   readonly #methods = new Map<string, string[]>();
   readonly #operations: Operation[] = [];
   readonly #events: (() => Promise<Schemas>)[] = [];
@@ -82,25 +86,16 @@ export class Router {
     this.app = new Hono<Env>({ getPath, router: new TrieRouter() });
   }
 
-  get<Path extends string, Query extends z.ZodObject = Nothing>(
-    path: Path,
-    { answer, ...route }: Route<Path, Query, Nothing>,
-  ): void {
-    this.add({ ...route, method: "get", path }, answer);
-  }
-
-  post<Path extends string, Query extends z.ZodObject = Nothing, Body extends z.ZodType = Nothing>(
-    path: Path,
-    { answer, ...route }: Route<Path, Query, Body>,
-  ): void {
-    this.add({ ...route, method: "post", path }, answer);
-  }
-
-  delete<Path extends string, Query extends z.ZodObject = Nothing>(
-    path: Path,
-    { answer, ...route }: Route<Path, Query, Nothing>,
-  ): void {
-    this.add({ ...route, method: "delete", path }, answer);
+  /** Makes what adds the operations of one method. */
+  #adding(method: Operation["method"]) {
+    return <
+      Path extends string,
+      Query extends z.ZodObject = Nothing,
+      Body extends z.ZodType = Nothing,
+    >(
+      path: Path,
+      { answer, ...operation }: Route<Path, Query, Body>,
+    ): void => this.add({ ...operation, method, path }, answer);
   }
 
   /** Adds an operation. What a client sends is checked before `work` sees it. */

@@ -62,16 +62,6 @@ interface MakingPorts extends BackupPorts {
   readonly hasStore: boolean;
 }
 
-/** Where a backup is, and of what. */
-interface BackupPlace {
-  readonly directory: string;
-  readonly home: string;
-  /** Another process had the home open. */
-  readonly in_use: boolean;
-  /** The database with the messages, which are not in the backup. */
-  readonly not_included: string | undefined;
-}
-
 /** Number of files that are copied at once. */
 export const filesAtOnce = 8;
 
@@ -110,8 +100,15 @@ export async function backup(to: string, flags: Flags, context: Context): Promis
     tell(io, `Not noted in ${home}: its doctor and metrics do not know of this backup.`),
   );
   const place = { directory, home, in_use: inUse, not_included: store?.says };
-  const text = () => resultText(place, list.totals);
-  await write(io.output, flags.json ? json({ ...place, made_at, ...rest }) : text());
+  const lines = [
+    `Backed up ${home}${inUse ? " (in use)" : ""}: ${contentText(list.totals)}.`,
+    `The backup is in ${directory}. To get it back: throughline restore ${directory} --home NEW`,
+  ];
+  if (store !== undefined) {
+    lines.push(`The messages are NOT in it: they are in ${store.says}. Back up that database too.`);
+  }
+  const text = `${lines.join("\n")}\n`;
+  await write(io.output, flags.json ? json({ ...place, made_at, ...rest }) : text);
   for (const { path, reason } of list.damaged) {
     await tell(io, `Damaged in the home, copied as it is: ${printableLine(path)}: ${reason}`);
   }
@@ -119,22 +116,6 @@ export async function backup(to: string, flags: Flags, context: Context): Promis
     await tell(io, `Not in the backup: ${printableLine(path)}, which ${reason}`);
   }
   if (isIncomplete) throw new Exit(exitCodes.failed);
-}
-
-function resultText(
-  { directory, home, in_use, not_included }: BackupPlace,
-  totals: BackupTotals,
-): string {
-  const lines = [
-    `Backed up ${home}${in_use ? " (in use)" : ""}: ${contentText(totals)}.`,
-    `The backup is in ${directory}. To get it back: throughline restore ${directory} --home NEW`,
-  ];
-  if (not_included !== undefined) {
-    lines.push(
-      `The messages are NOT in it: they are in ${not_included}. Back up that database too.`,
-    );
-  }
-  return `${lines.join("\n")}\n`;
 }
 
 /** `2 logs with 9 records, 1 document, 0 packages; 4 files, 12.3 kB`. */

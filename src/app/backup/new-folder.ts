@@ -71,7 +71,11 @@ export async function create<T>(
   const path = join(folder, name);
   const file = await disk.open(path, "create");
   try {
-    return await fill(file).finally(() => file.close());
+    try {
+      return await fill(file);
+    } finally {
+      await file.close();
+    }
   } catch (error) {
     await disk.unlink(path);
     throw error;

@@ -36,7 +36,13 @@ export async function restore(from: string, flags: Flags, context: Context): Pro
     }).finally(() => showProgress(io, "")),
   );
   const { files: _, ...rest } = list;
-  await write(io.output, flags.json ? json({ directory, home, ...rest }) : resultText(home, list));
+  const lines = [
+    `Restored ${home}: ${contentText(list.totals)}.`,
+    `It is as it was at ${list.made_at}. What was forgotten after that is back: forget it again.`,
+    `Check it: throughline doctor --home ${home}`,
+  ];
+  const text = `${lines.join("\n")}\n`;
+  await write(io.output, flags.json ? json({ directory, home, ...rest }) : text);
   const decides = configuredPlaces(home);
   if (decides !== "") {
     await tell(io, `${configName} in it decides where what is said goes: ${decides}`);
@@ -63,15 +69,6 @@ function configuredPlaces(home: string): string {
 }
 
 const withoutPassword = (value = "") => value.replace(/\/\/[^/@]*@/, "//…@");
-
-function resultText(home: string, { made_at, totals }: BackupList): string {
-  const lines = [
-    `Restored ${home}: ${contentText(totals)}.`,
-    `It is as it was at ${made_at}. What was forgotten after that is back: forget it again.`,
-    `Check it: throughline doctor --home ${home}`,
-  ];
-  return `${lines.join("\n")}\n`;
-}
 
 /**
  * Makes a home of a backup. The home appears whole, after every file was compared with its checksum.

@@ -27,18 +27,14 @@ export function addClientRoutes(router: Router, companion: Companion, addWrite: 
       return { ...begun, text: (await clients.restartText(client)).text };
     },
   );
-  router.add(
-    {
-      method: "put",
-      path: "/api/session/heartbeat",
-      id: "beatClientRun",
-      body: clientBody,
-      summary: "Report that a client lives: every 10 s",
-      description: "409: its run has ended. 404: it never began one.",
-      answers,
-    },
-    async ({ body }) => json(clientView(companion, await clients.heartbeat(body.client))),
-  );
+  router.put("/api/session/heartbeat", {
+    id: "beatClientRun",
+    body: clientBody,
+    summary: "Report that a client lives: every 10 s",
+    description: "409: its run has ended. 404: it never began one.",
+    answers,
+    answer: async ({ body }) => json(clientView(companion, await clients.heartbeat(body.client))),
+  });
   addWrite(
     {
       path: "/api/session/end",

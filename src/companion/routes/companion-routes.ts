@@ -35,39 +35,31 @@ const chatsShown = 10;
 function addRestart(router: Router, run: CompanionRun): void {
   const { throughline, turns } = router.ports;
   const { companion } = run;
-  router.add(
-    {
-      method: "get",
-      path: "/api/session",
-      id: "getSession",
-      query: ofClient,
-      summary: "Get the current run, and how it began",
-      description: "With `client` that client's newest run; 404: it never began one.",
-      answers: answer("The run.", "companionRun"),
-    },
-    ({ query: { client } }) => {
+  router.get("/api/session", {
+    id: "getSession",
+    query: ofClient,
+    summary: "Get the current run, and how it began",
+    description: "With `client` that client's newest run; 404: it never began one.",
+    answers: answer("The run.", "companionRun"),
+    answer: ({ query: { client } }) => {
       const { standard, providers } = turns;
       const { clients } = companion;
       const run =
         client === undefined ? runView(companion) : clientView(companion, clients.get(client));
       return json({ ...run, models: { standard, providers } });
     },
-  );
-  router.add(
-    {
-      method: "get",
-      path: "/api/restart",
-      id: "getRestart",
-      query: ofClient,
-      summary: "Get what the companion knew when it woke",
-      description:
-        "The report of the restart, and the notice that each chat got in this run. For the latest chats " +
-        "that have not had theirs yet, the notice that they would get now. `text` is one text for a model " +
-        "of your own, with the facts to remember: of the client's run, or without `client` of this one. It " +
-        "is written for the time away as it is now, until `POST /api/restart/delivered`.",
-      answers: answer("The report, and the texts.", "restart"),
-    },
-    async ({ query: { client } }) => {
+  });
+  router.get("/api/restart", {
+    id: "getRestart",
+    query: ofClient,
+    summary: "Get what the companion knew when it woke",
+    description:
+      "The report of the restart, and the notice that each chat got in this run. For the latest chats " +
+      "that have not had theirs yet, the notice that they would get now. `text` is one text for a model " +
+      "of your own, with the facts to remember: of the client's run, or without `client` of this one. It " +
+      "is written for the time away as it is now, until `POST /api/restart/delivered`.",
+    answers: answer("The report, and the texts.", "restart"),
+    answer: async ({ query: { client } }) => {
       const { kind, status, text } = await companion.clients.restartText(client);
       const recent = await throughline.chats.list({ limit: chatsShown });
       const ids = recent.chats.map(({ chat_id }) => chat_id);
@@ -80,33 +72,25 @@ function addRestart(router: Router, run: CompanionRun): void {
         text,
       });
     },
-  );
+  });
 }
 
 const dayMs = 24 * 60 * 60 * 1_000;
 
 function addEmotions(router: Router, run: CompanionRun): void {
   const { clock } = router.ports;
-  router.add(
-    {
-      method: "get",
-      path: "/api/emotions",
-      id: "getEmotions",
-      summary: "Get how the companion feels now",
-      answers: answer("The feelings, and what can move them.", "emotionState"),
-    },
-    () => json(emotionsView(run)),
-  );
-  router.add(
-    {
-      method: "get",
-      path: "/api/emotions/history",
-      id: "getMoodHistory",
-      query: moodSpan,
-      summary: "Get how it felt over a span of time",
-      answers: answer("The course of the feelings.", "moodHistory"),
-    },
-    async ({ query }) => {
+  router.get("/api/emotions", {
+    id: "getEmotions",
+    summary: "Get how the companion feels now",
+    answers: answer("The feelings, and what can move them.", "emotionState"),
+    answer: () => json(emotionsView(run)),
+  });
+  router.get("/api/emotions/history", {
+    id: "getMoodHistory",
+    query: moodSpan,
+    summary: "Get how it felt over a span of time",
+    answers: answer("The course of the feelings.", "moodHistory"),
+    answer: async ({ query }) => {
       const to = Math.min(query.to ?? clock.now(), clock.now());
       const from = query.from ?? to - dayMs;
       if (from >= to) throw invalid("from must be before to, and not in the future");
@@ -116,7 +100,7 @@ function addEmotions(router: Router, run: CompanionRun): void {
       const events = rows.map((each) => ({ ...each, wound: each.wound ?? null }));
       return json({ ...course, events, more });
     },
-  );
+  });
 }
 
 function addEmotionChanges(run: CompanionRun, addWrite: AddWrite): void {

@@ -35,34 +35,26 @@ export function addFactsRoutes(router: Router, facts: FactsFile): void {
       max_characters: factsChars,
     };
   };
-  router.add(
-    {
-      method: "get",
-      path: "/api/facts",
-      id: "getFacts",
-      summary: "Get the facts that the companion remembers",
-      answers: answer("The facts as they are now.", "factsState"),
-    },
-    () => json(view()),
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/facts",
-      id: "setFacts",
-      body: factsBody,
-      summary: "Change the facts that the companion remembers",
-      description:
-        "Writes `facts.md` of the home. The next answer uses it. 409: the file was changed since " +
-        "`version` was read, or this server keeps nothing; nothing was changed.",
-      answers: answer("The facts as they are now.", "factsState"),
-    },
-    ({ body }) => {
+  router.get("/api/facts", {
+    id: "getFacts",
+    summary: "Get the facts that the companion remembers",
+    answers: answer("The facts as they are now.", "factsState"),
+    answer: () => json(view()),
+  });
+  router.post("/api/facts", {
+    id: "setFacts",
+    body: factsBody,
+    summary: "Change the facts that the companion remembers",
+    description:
+      "Writes `facts.md` of the home. The next answer uses it. 409: the file was changed since " +
+      "`version` was read, or this server keeps nothing; nothing was changed.",
+    answers: answer("The facts as they are now.", "factsState"),
+    answer: ({ body }) => {
       if (!facts.isEditable) throw keepsNothing();
       facts.write(body.facts, body.version);
       return json(view());
     },
-  );
+  });
 }
 
 function keepsNothing(): ThroughlineError {
