@@ -63,11 +63,11 @@ async function importSession(
   source: Source,
   { chatId, unknown, notes }: Imported,
   read: Period,
-  options: ImportOptions,
+  { chats, dryRun, force }: ImportOptions,
   report: ImportReport,
 ): Promise<void> {
-  const { chats, dryRun, force } = options;
-  const state = withoutNoDate(read);
+  // A last act that is no date is unknown: no list shows it, and it sorts last.
+  const state = instantOf(read.human_at) === undefined ? { ...read, human_at: "" } : read;
   const forgottenAt = force ? undefined : await chats.forgottenAt(chatId);
   const isYounger = state.human_at > (forgottenAt ?? "") && state.human_at_assumed !== true;
   if (forgottenAt !== undefined && !isYounger) {
@@ -75,51 +75,36 @@ async function importSession(
     report.refused.push({ ...about, messages: 0 });
     return;
   }
-  const said = [...notes];
   const id = importId(chatId, read, unknown);
+  const said = [...notes];
   const about = { chat_id: chatId, source: source.name, notes: said };
   if ((await chats.logs.find(chatId, id)) !== undefined) {
     report.sessions.push({ ...about, outcome: "known" });
-    return;
-  }
-  if ((await chats.state(chatId)).head?.session) {
+  } else if ((await chats.state(chatId)).head?.session) {
     report.sessions.push({ ...about, outcome: "kept" });
-    return;
+  } else {
+    if (!isExtraSize(unknown))
+      said.push("unknown keys are too large for a session: kept in its record only");
+    if (!dryRun)
+      await chats.change(chatId, (transaction) => begin(transaction, id, state, unknown));
+    report.sessions.push({ ...about, outcome: "imported" });
   }
-  if (!dryRun)
-    await chats.change(chatId, (transaction) => begin(transaction, id, state, unknown, said));
-  report.sessions.push({ ...about, outcome: "imported" });
 }
 
-function begin(
-  transaction: Transaction,
-  id: string,
-  state: Period,
-  unknown: JsonObject,
-  notes: string[],
-): void {
+function begin(transaction: Transaction, id: string, state: Period, unknown: JsonObject): void {
   if (transaction.head.session !== null) return;
-  const { generation, provider, model } = state;
+  const { generation, provider, model, started_at } = state;
   const fields = { event: "imported", generation, provider, model };
   const isSmall = isExtraSize(unknown);
-  if (!isSmall) notes.push("unknown keys are too large for a session: kept in its record only");
   transaction.control("session", isSmall ? fields : { ...fields, [ductorField]: unknown }, id);
   const hasUnknown = Object.keys(unknown).length > 0;
   const kept = hasUnknown ? unknown : transaction.head[ductorField];
+  const created_at = Number.isNaN(Date.parse(started_at)) ? "" : started_at;
   transaction.set({
     session: state,
-    created_at: transaction.isNewChat ? createdAt(state) : transaction.head.created_at,
+    created_at: transaction.isNewChat ? created_at : transaction.head.created_at,
     [ductorField]: isSmall ? kept : undefined,
   });
-}
-
-/** A last act that is no date is unknown: no list shows it, and it sorts last. */
-function withoutNoDate(state: Period): Period {
-  return instantOf(state.human_at) === undefined ? { ...state, human_at: "" } : state;
-}
-
-function createdAt({ started_at }: Period): string {
-  return Number.isNaN(Date.parse(started_at)) ? "" : started_at;
 }
 
 /** The same for the same entry: an assumed stamp is the time of the import, and no part of it. */

@@ -55,36 +55,30 @@ export async function importCompanion(
   options: ReachyImportOptions,
 ): Promise<ImportReport> {
   const report = newReport();
-  await attempt(report, source.name, async () => importInto(report, source, options));
+  const { chats, chatId, force, dryRun, companion } = options;
+  await attempt(report, source.name, async () => {
+    const value = await readJsonSource(source);
+    const found = companion.readCompanionDocument(value);
+    if ("problem" in found) {
+      throw invalid(`it is no session of a companion, version 1: ${found.problem}`);
+    }
+    const notes = [await takeOver(value, options)];
+    const messages = messagesOf(found.document.conversation);
+    const forgottenAt = force ? undefined : await chats.forgottenAt(chatId);
+    const about = { chat_id: chatId, source: source.name };
+    if (forgottenAt !== undefined) {
+      report.refused.push({ ...about, forgotten_at: forgottenAt, messages: messages.length });
+    }
+    const wanted = forgottenAt === undefined ? messages : [];
+    const ids = wanted.map(({ id }) => String(id));
+    // Also what was erased is there: its id says so.
+    const there = await chats.logs.findAll(chatId, ids);
+    const fresh = wanted.filter(({ id }) => !there.has(String(id)));
+    if (!dryRun && fresh.length > 0) await chats.append(chatId, fresh, { heard: false });
+    const skipped = wanted.length - fresh.length;
+    report.chats.push({ ...about, messages: fresh.length, skipped, foreign: 0, notes });
+  });
   return report;
-}
-
-async function importInto(
-  report: ImportReport,
-  source: Source,
-  options: ReachyImportOptions,
-): Promise<void> {
-  const value = await readJsonSource(source);
-  const found = options.companion.readCompanionDocument(value);
-  if ("problem" in found) {
-    throw invalid(`it is no session of a companion, version 1: ${found.problem}`);
-  }
-  const notes = [await takeOver(value, options)];
-  const { chats, chatId, force, dryRun } = options;
-  const messages = messagesOf(found.document.conversation);
-  const forgottenAt = force ? undefined : await chats.forgottenAt(chatId);
-  const about = { chat_id: chatId, source: source.name };
-  if (forgottenAt !== undefined) {
-    report.refused.push({ ...about, forgotten_at: forgottenAt, messages: messages.length });
-  }
-  const wanted = forgottenAt === undefined ? messages : [];
-  const ids = wanted.map(({ id }) => String(id));
-  // Also what was erased is there: its id says so.
-  const there = await chats.logs.findAll(chatId, ids);
-  const fresh = wanted.filter(({ id }) => !there.has(String(id)));
-  if (!dryRun && fresh.length > 0) await chats.append(chatId, fresh, { heard: false });
-  const skipped = wanted.length - fresh.length;
-  report.chats.push({ ...about, messages: fresh.length, skipped, foreign: 0, notes });
 }
 
 /** @returns what became of the document, for the report. */

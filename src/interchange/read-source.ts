@@ -4,7 +4,7 @@ import { isJsonObject, tooLarge, withNullForNaN } from "../core/json.ts";
 import type { Source } from "./import.ts";
 
 /** How much a reading saw. */
-export interface Size {
+interface Size {
   readonly bytes: number;
   /** SHA-256 in hex. */
   readonly digest: string;
