@@ -6,7 +6,7 @@ import type { ReadPackages } from "../../src/moments/directory/package-directory
 import type { PackageEntry } from "../../src/moments/directory/read-package.ts";
 import type { SkipReason } from "../../src/moments/export/selection.ts";
 import { messagesBytes, wavHeader } from "../../src/moments/package/content.ts";
-import { readManifest, writeManifest } from "../../src/moments/package/manifest.ts";
+import { readManifest, readMessages, writeManifest } from "../../src/moments/package/manifest.ts";
 import { packageName, packageStamp } from "../../src/moments/package/package-name.ts";
 import {
   feedbackSchema,
@@ -112,10 +112,13 @@ export class SamplePackages implements ReadPackages {
   async *entries() {
     for (const one of this.#packages.values()) yield entryOf(one);
   }
-  async manifest(name: string) {
+  async read(name: string) {
     const { manifest } = readManifest(await this.part(name, "feedback.json"));
-    if (manifest !== undefined) return manifest;
-    throw new ThroughlineError("it is damaged", { code: "THROUGHLINE_CORRUPT" });
+    const messages = readMessages(await this.part(name, "messages.json"));
+    if (manifest === undefined || messages === undefined) {
+      throw new ThroughlineError("it is damaged", { code: "THROUGHLINE_CORRUPT" });
+    }
+    return { manifest, messages, status: undefined, incomplete: [] };
   }
   async part(name: string, path: string) {
     this.reads.push(`${name}/${path}`);

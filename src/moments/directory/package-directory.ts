@@ -8,13 +8,7 @@ import { rethrow } from "../../core/storage/files/file-ports.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
 import { packageId } from "../package/package-name.ts";
 import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
-import type {
-  Manifest,
-  PackageRecord,
-  PackageStatus,
-  Tombstone,
-  UploadError,
-} from "../package/record.ts";
+import type { PackageRecord, PackageStatus, Tombstone, UploadError } from "../package/record.ts";
 import { type ImportedSeed, importSeed, type SeedImportOptions } from "./import-seed.ts";
 import { assertThere, checkName, codeOf, isHere, placesIn } from "./names.ts";
 import {
@@ -42,7 +36,6 @@ import {
   fileOf,
   type ListOptions,
   listPackages,
-  manifestOf,
   type PackageEntry,
   type PackageFile,
   type PackagePage,
@@ -58,7 +51,7 @@ import { occupantOf, savePackage } from "./save-package.ts";
 import { isMeant, type OwnedPackage, ownedPackages, ownersOf, type Selection } from "./whose.ts";
 
 /** What can be read of a directory that another process may be changing. */
-export type ReadPackages = Pick<PackageDirectory, "entries" | "manifest" | "part" | "verify">;
+export type ReadPackages = Pick<PackageDirectory, "entries" | "read" | "part" | "verify">;
 
 /** Who marks a package, and why. */
 export interface Mark {
@@ -179,11 +172,6 @@ export class PackageDirectory implements PackageSink {
    */
   async read(name: string): Promise<ReadPackage> {
     return this.#reaching(name, () => readPackage(this.#ports, name));
-  }
-
-  /** Reads the manifest of a package. @throws as `read` */
-  async manifest(name: string): Promise<Manifest> {
-    return this.#reaching(name, () => manifestOf(this.#ports, name));
   }
 
   /**

@@ -91,8 +91,8 @@ export async function readFolder(
   return { problem: { kind: "invalid", detail: "feedback.json is that of another package" } };
 }
 
-/** See `PackageDirectory.manifest`. */
-export async function manifestOf(from: Directory, name: string): Promise<Manifest> {
+/** @throws as `PackageDirectory.read` */
+async function manifestOf(from: Directory, name: string): Promise<Manifest> {
   checkName(name);
   const { manifest, problem } = await readFolder(from, name);
   if (manifest !== undefined) return manifest;
@@ -105,7 +105,7 @@ export async function manifestOf(from: Directory, name: string): Promise<Manifes
 export async function readPackage(from: Directory, name: string): Promise<ReadPackage> {
   const manifest = await manifestOf(from, name);
   const incomplete = await differencesIn(from, manifest, { upTo: "size" });
-  const bytes = await readWhole(from.disk, join(pathOf(from, name), messagesFile));
+  const bytes = await bytesIfFile(from, name, messagesFile);
   const messages = bytes === undefined ? undefined : readMessages(bytes);
   if (messages === undefined && !incomplete.some(({ path }) => path === messagesFile)) {
     incomplete.push({ path: messagesFile, kind: "content", detail: "its messages are damaged" });
@@ -117,15 +117,19 @@ export async function readPackage(from: Directory, name: string): Promise<ReadPa
 /** See `PackageDirectory.part`. */
 export async function bytesOf(from: Directory, name: string, file: string): Promise<Buffer> {
   checkName(name);
-  try {
-    // A path that no manifest can list is that of no package, whatever may be there.
-    const isOurs = file === manifestFile || is(pathShape, file);
-    const bytes = isOurs ? await readWhole(from.disk, join(pathOf(from, name), file)) : undefined;
-    if (bytes !== undefined) return bytes;
-  } catch (error) {
+  // A path that no manifest can list is that of no package, whatever may be there.
+  const isOurs = file === manifestFile || is(pathShape, file);
+  const bytes = isOurs ? await bytesIfFile(from, name, file) : undefined;
+  if (bytes === undefined) throw noSuchFile(name);
+  return bytes;
+}
+
+/** `undefined`: there is none, or something that is no file. */
+function bytesIfFile(from: Directory, name: string, file: string): Promise<Buffer | undefined> {
+  return readWhole(from.disk, join(pathOf(from, name), file)).catch((error) => {
     if (!isNoFile(error)) throw error;
-  }
-  throw noSuchFile(name);
+    return undefined;
+  });
 }
 
 /** A file of a package as it is sent to a reader. */
@@ -180,24 +184,21 @@ const readsAtOnce = 8;
 
 /** Compares the files of a folder with its manifest: their names and sizes alone, or every byte. */
 async function differencesIn(
-  { disk, ...from }: Directory,
+  from: Directory,
   { name, files }: Manifest,
   { as, upTo }: { readonly as?: Folder | undefined; readonly upTo: "size" | "content" },
 ): Promise<Difference[]> {
-  const folder = pathOf({ disk, ...from }, name, as);
+  const { disk } = from;
+  const folder = pathOf(from, name, as);
   const compare = async ({ path, bytes, sha256 }: FileEntry): Promise<Difference | undefined> => {
     const place = join(folder, path);
-    let size = await sizeIfThere(disk, place);
-    if (size === bytes && upTo === "content") {
-      const found = await readWhole(disk, place);
-      size = found?.length;
-      if (found !== undefined && size === bytes && hashOf("sha256", [found]) !== sha256) {
-        return { path, kind: "content", detail: "its SHA-256 is another" };
-      }
-    }
+    const size = await sizeIfThere(disk, place);
     if (size === undefined) return { path, kind: "missing", detail: "listed, and not there" };
-    if (size === bytes) return undefined;
-    return { path, kind: "size", detail: `${size} bytes instead of ${bytes}` };
+    if (size !== bytes) return { path, kind: "size", detail: `${size} bytes instead of ${bytes}` };
+    if (upTo === "size") return undefined;
+    const content = await readWhole(disk, place);
+    if (content !== undefined && hashOf("sha256", [content]) === sha256) return undefined;
+    return { path, kind: "content", detail: "its SHA-256 is another" };
   };
   const found: (Difference | undefined)[] = [];
   await concurrently(files, readsAtOnce, async (file, index) => {

@@ -2,8 +2,6 @@ import { isThroughlineError } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import type { ReadPackages } from "../directory/package-directory.ts";
 import type { PackageEntry } from "../directory/read-package.ts";
-import { messagesFile } from "../package/content.ts";
-import { readMessages } from "../package/manifest.ts";
 import { packageId } from "../package/package-name.ts";
 import {
   type ExportTally,
@@ -131,9 +129,8 @@ async function* rowsOf(
 
 /** Makes a row of a package of which every byte is as it was sealed: of a damaged one nothing is exported. */
 async function rowOf(packages: ReadPackages, name: string, options: ExportSettings) {
-  const manifest = await packages.manifest(name);
-  const messages = readMessages(await packages.part(name, messagesFile));
-  if (messages === undefined) return "unverified";
+  const { manifest, messages, incomplete } = await packages.read(name);
+  if (incomplete.length > 0) return "unverified";
   const part = (path: string) => packages.part(name, path);
   const row = await formats[options.format].row({ manifest, messages, part }, options);
   if (typeof row === "string") return row;

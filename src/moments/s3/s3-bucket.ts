@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { S3Client } from "@aws-sdk/client-s3";
 import type { Logger } from "../../core/logger.ts";
-import type { Timers } from "../../core/timers.ts";
+import { type Timers, until } from "../../core/timers.ts";
 import type { S3Target } from "./options.ts";
 import { failureOfClient, UploadFailure } from "./upload-failure.ts";
 
@@ -349,12 +349,9 @@ export async function withDeadline<T>(
   const signal = AbortSignal.any([outer, late.signal]);
   try {
     signal.throwIfAborted();
-    const aborted = new Promise<never>((_resolve, reject) => {
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-    });
-    return await Promise.race([call(signal), aborted]);
-  } catch (error) {
-    throw signal.aborted ? signal.reason : error;
+    const answer = await until(call(signal), { signal });
+    signal.throwIfAborted();
+    return answer as T;
   } finally {
     cancel();
   }
