@@ -333,7 +333,6 @@ function packageBytes(packages: PackageDirectory, clock: Clock) {
   let counting: Promise<void> | undefined;
   let isOver = false;
   const count = async () => {
-    countedAt = clock.monotonic();
     let sum = 0;
     for await (const entry of packages.entries()) {
       if (isOver) return;
@@ -344,12 +343,14 @@ function packageBytes(packages: PackageDirectory, clock: Clock) {
   return {
     /** As it was counted last, at most some seconds ago; `null` before the first count. */
     look(): number | null {
-      if (counting === undefined && clock.monotonic() - countedAt > freshMs) {
-        // Where the disk refuses, the number stays what it was.
-        counting = count().catch(() => undefined);
-        void counting.finally(() => {
+      const now = clock.monotonic();
+      if (counting === undefined && now - countedAt > freshMs) {
+        countedAt = now;
+        const over = () => {
           counting = undefined;
-        });
+        };
+        // Where the disk refuses, the number stays what it was.
+        counting = count().then(over, over);
       }
       return bytes;
     },

@@ -210,8 +210,8 @@ function samplesOf(bytes: Uint8Array, encoding: AudioPush["encoding"] = "s16le")
 export function pcmOf(samples: Float32Array | Int16Array): Int16Array {
   if (samples instanceof Int16Array) return samples.slice();
   const pcm = new Int16Array(samples.length);
-  for (const [index, sample] of samples.entries()) {
-    const scaled = Math.fround(sample * 32_767);
+  for (let index = 0; index < samples.length; index++) {
+    const scaled = Math.fround((samples[index] ?? 0) * 32_767);
     // Storing truncates toward 0 and makes NaN 0.
     pcm[index] = Math.min(Math.max(scaled, -32_768), 32_767);
   }

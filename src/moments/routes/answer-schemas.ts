@@ -1,11 +1,17 @@
 // What people react to, as it goes out over the wire, for the description of the API alone.
 import { z } from "zod";
 import { count } from "../../server/answer-schemas.ts";
-import { consentFields } from "./schemas.ts";
 
+const consentFields = {
+  messages: z.boolean(),
+  frames: z.boolean(),
+  audio: z.boolean(),
+  upload: z.boolean(),
+  export: z.boolean(),
+};
 export const consent = z
   .object({
-    ...consentFields(),
+    ...consentFields,
     wording: z.string().nullable(),
     timestamp: z.number().nullable(),
     by: z.string().nullable(),
@@ -98,7 +104,7 @@ const feedback = z
     chat_id: z.string().nullable(),
     channel: z.string(),
     correction: z.object({ text: z.string(), kind: z.enum(["replacement", "note"]) }).nullable(),
-    consent: z.looseObject(consentFields()),
+    consent: z.looseObject(consentFields),
     target: z
       .looseObject({ index: z.int(), count, how: z.string() })
       .nullable()

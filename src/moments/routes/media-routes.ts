@@ -13,8 +13,6 @@ import { name, schemaOf } from "./schemas.ts";
 import { readShown } from "./shown-package.ts";
 
 export function addMediaRoutes(router: Router, moments: Moments, media: MediaSockets): void {
-  addFeeds(router, moments);
-  addArchive(router, moments);
   router.addSocket(
     {
       path: "/api/media",
@@ -31,6 +29,8 @@ export function addMediaRoutes(router: Router, moments: Moments, media: MediaSoc
     },
     () => media.accept(),
   );
+  addFeeds(router, moments);
+  addArchive(router, moments);
 }
 
 const clockFields = () => ({

@@ -8,7 +8,7 @@ export const schemaOf = answersFrom(() => import("./answer-schemas.ts"));
 
 const text = (min: number, max: number) => z.string().min(min).max(max);
 
-export const consentFields = () => ({
+const consentFields = () => ({
   messages: z.boolean(),
   frames: z.boolean(),
   audio: z.boolean(),

@@ -55,27 +55,19 @@ type Filter = Omit<z.infer<ReturnType<typeof packageFilter>>, "limit" | "cursor"
  * media and words. One without a record that can be read matches nothing.
  */
 export function isMatch({ name, state, manifest, status }: PackageEntry, filter: Filter): boolean {
-  const { sentiment, media, preserved, chat_id: chatId, query } = filter;
   if (manifest === undefined && state !== "bucket") return false;
-  const owner = manifest ?? status?.of;
-  return (
-    isSame(sentiment, name.includes("_positive_") ? "positive" : "negative") &&
-    isSame(preserved, String((status?.preserved ?? null) !== null)) &&
-    isSame(chatId, owner?.chat_id ?? null) &&
-    (manifest === undefined ? (media ?? query) === undefined : hasContent(manifest, media, query))
-  );
-}
-
-function hasContent(manifest: Manifest, media: Filter["media"], query = ""): boolean {
-  const { num_frames: frames, audio_samples: samples } = manifest;
-  const isSeen = isSame(media, String(frames > 0 || samples > 0));
-  return isSeen && wordsOf(manifest).includes(query.toLowerCase());
-}
-
-function isSame(wanted: string | undefined, value: string | null): boolean {
-  return wanted === undefined || wanted === value;
-}
-
-function wordsOf({ what, trigger, correction }: Manifest): string {
-  return [what, trigger, correction?.text ?? ""].join("\n").toLowerCase();
+  const { what = "", trigger = "", correction, num_frames = 0, audio_samples = 0 } = manifest ?? {};
+  const { query, ...wanted } = filter;
+  const said: { readonly [Name in keyof Filter]: string | null } = {
+    sentiment: name.includes("_positive_") ? "positive" : "negative",
+    preserved: String((status?.preserved ?? null) !== null),
+    chat_id: (manifest ?? status?.of)?.chat_id ?? null,
+    media: manifest === undefined ? null : String(num_frames > 0 || audio_samples > 0),
+  };
+  const isSame = Object.entries(wanted).every(([field, value]) => {
+    return value === undefined || value === said[field as keyof typeof wanted];
+  });
+  if (query === undefined || !isSame) return isSame;
+  const words = [what, trigger, correction?.text ?? ""].join("\n").toLowerCase();
+  return manifest !== undefined && words.includes(query.toLowerCase());
 }
