@@ -186,16 +186,3 @@ for (const isClean of [false, true]) {
     });
   }
 }
-
-test("what a killed run said after its last heartbeat is its last sign of life", async () => {
-  const storage = kept(openMemoryStorage());
-  const clock = new Clock(Date.UTC(2026, 2, 1), false);
-  const first = await up({ storage, clock });
-  await first.companion.save();
-  clock.pass(9_000);
-  await first.throughline.chats.append(chat, [{ role: "user", content: "hello" }]);
-  clock.pass(25_000);
-  const { companion, throughline } = await up({ storage, clock });
-  assert.deepEqual([companion.report.kind, companion.report.gapMs], ["crash_recovery", 25_000]);
-  await throughline.close();
-});

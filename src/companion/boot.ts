@@ -4,13 +4,12 @@ import { readHead } from "../core/chat/chat-head.ts";
 import type { Chats } from "../core/chat/chats.ts";
 import type { Logger } from "../core/logger.ts";
 import { type LogHead, rows } from "../core/storage/log-store.ts";
-import type { ClockReading } from "./clock-reading.ts";
 import { type CompanionDocument, emptyDocument, type FoundDocument } from "./companion-document.ts";
 import { resume, startState, suspend } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { type EmotionState, evolve } from "./emotion/emotion.ts";
 import { fromSeed } from "./emotion/stored-emotions.ts";
-import { commitsOfRun, gapBetween, judgeGap } from "./gap.ts";
+import { gapBetween, judgeGap } from "./gap.ts";
 import { type Life, lifeElsewhere } from "./life.ts";
 import type { CompanionPorts, CompanionSettings } from "./options.ts";
 import { type InterruptedTurn, type RestartReport, restartReport } from "./restart.ts";
@@ -23,7 +22,7 @@ import { recordStart, runsProjection } from "./runs.ts";
  */
 export async function beginRun(
   ports: CompanionPorts,
-  { pid, heartbeatEveryMs, emotions: config }: CompanionSettings,
+  { pid, emotions: config }: CompanionSettings,
   { damage, document }: FoundDocument,
 ): Promise<Life> {
   const { storage, chats, clock, logger } = ports;
@@ -32,9 +31,6 @@ export async function beginRun(
   const known = { atLeast: document?.totalRuns, pid };
   const heartbeat = document?.heartbeat;
   const run = await recordStart(logs, ports, known, ({ startedAt, totalRuns }, previous) => {
-    const { lastSign: record, clean: isEnded = false } = previous ?? {};
-    const left = { heartbeat, record, isEnded };
-    const commits = commitsOfRun(inChats.commits, left, heartbeatEveryMs);
     // The log of runs may have been repaired as it was read.
     const found = storage.repairs().flatMap(({ quarantined }) => quarantined ?? []);
     const setAside = new Set([...found, ...(storage.ownHome?.unconfirmed?.() ?? [])]);
@@ -42,7 +38,7 @@ export async function beginRun(
       previous,
       document: document ?? (damage.length > 0 ? "unreadable" : undefined),
       hasChats: inChats.hasChats,
-      gap: judgeGap([heartbeat, record, ...commits], startedAt),
+      gap: judgeGap([heartbeat, previous?.lastSign], startedAt),
       totalRuns,
       interrupted: inChats.interrupted,
       quarantined: Math.max(setAside.size, damage.length),
@@ -107,26 +103,21 @@ function tellOriginal(document: CompanionDocument | undefined, logger: Logger): 
   );
 }
 
-/** How many chats, those in which a person acted last, have their newest commits looked at. */
-const recentChats = 50;
 const maxInterrupted = 1_000;
 
 async function leftInChats(chats: Chats): Promise<{
   readonly hasChats: boolean;
-  readonly commits: readonly ClockReading[];
   readonly interrupted: readonly InterruptedTurn[];
 }> {
   const { logs } = chats;
-  const recent = await logs.list({ limit: recentChats });
-  const commits = recent.rows.map(({ head }) => ({ at: Date.parse(readHead(head).updated_at) }));
+  const any = await logs.list({ limit: 1 });
   const interrupted: InterruptedTurn[] = [];
   for await (const { key, head } of rows(logs, { label: "unanswered" })) {
     interrupted.push(...interruptedIn(key, head));
     if (interrupted.length >= maxInterrupted) break;
   }
   return {
-    hasChats: recent.rows.length > 0,
-    commits: commits.filter(({ at }) => Number.isFinite(at)),
+    hasChats: any.rows.length > 0,
     interrupted: interrupted.slice(0, maxInterrupted),
   };
 }

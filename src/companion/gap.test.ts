@@ -1,14 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ClockReading, reading } from "./clock-reading.ts";
-import {
-  commitsOfRun,
-  gapAtDelivery,
-  gapBetween,
-  judgeGap,
-  lastSignOfLife,
-  type SignsOfRun,
-} from "./gap.ts";
+import { gapAtDelivery, gapBetween, judgeGap, lastSignOfLife } from "./gap.ts";
 import { restartKind } from "./restart.ts";
 
 const noon = Date.UTC(2026, 2, 1, 12);
@@ -84,41 +77,6 @@ for (const [what, given, index] of signs) {
   test(`with ${what}, sign ${index} is the last sign of life`, () => {
     const last = lastSignOfLife(given, now);
     assert.deepEqual(last, given[index]);
-  });
-}
-
-const beat = at(0);
-const begun = at(-hourMs);
-const killed = { record: begun, isEnded: false };
-const commitRows: readonly (readonly [
-  what: string,
-  left: SignsOfRun,
-  heartbeatEveryMs: number,
-  latestMs: number,
-])[] = [
-  ["a heartbeat", { ...killed, heartbeat: beat }, 10_000, 60_000],
-  ["a heartbeat that is written every 2 minutes", { ...killed, heartbeat: beat }, 120_000, 360_000],
-  [
-    "a heartbeat that is never due",
-    { ...killed, heartbeat: beat },
-    Number.POSITIVE_INFINITY,
-    dayMs,
-  ],
-  ["an end", { heartbeat: undefined, record: beat, isEnded: true }, 10_000, 60_000],
-  ["an end after the heartbeat", { heartbeat: begun, record: beat, isEnded: true }, 1, 60_000],
-  ["a boot after the heartbeat", { heartbeat: begun, record: beat, isEnded: false }, 1, 60_000],
-  ["a boot before it", { ...killed, heartbeat: { ...beat, bootId: "a", uptimeMs: 1 } }, 1, 60_000],
-  ["a boot alone", { ...killed, heartbeat: undefined }, 10_000, dayMs],
-  ["a heartbeat without a time", { ...killed, heartbeat: { at: undefined } }, 10_000, dayMs],
-  ["nothing", { heartbeat: undefined, record: undefined, isEnded: false }, 10_000, dayMs],
-  ["an end without a time", { heartbeat: undefined, record: undefined, isEnded: true }, 1, dayMs],
-];
-for (const [what, left, heartbeatEveryMs, latestMs] of commitRows) {
-  const says = latestMs === dayMs ? "at any time" : `up to ${latestMs} ms later`;
-  test(`where a run left ${what}, commits count ${says}`, () => {
-    const of = [at(-2 * hourMs), at(0), at(latestMs)];
-    const later = latestMs === dayMs ? [] : [at(latestMs + 1), at(dayMs)];
-    assert.deepEqual(commitsOfRun([...of, ...later], left, heartbeatEveryMs), of);
   });
 }
 

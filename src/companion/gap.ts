@@ -51,47 +51,9 @@ export function lastSignOfLife(
 ): ClockReading | undefined {
   const known = signs.filter((sign) => sign !== undefined);
   const ofBoot = known.filter((sign) => (uptimeBetween(sign, now) ?? -1) >= 0);
-  if (ofBoot.length > 0) return latest(ofBoot, ({ uptimeMs = 0 }) => uptimeMs);
-  return latest(
-    known.filter(({ at }) => at !== undefined),
-    ({ at = 0 }) => at,
-  );
-}
-
-function latest(signs: readonly ClockReading[], by: (sign: ClockReading) => number) {
-  const most = Math.max(...signs.map(by));
-  return signs.find((sign) => by(sign) === most);
-}
-
-export interface SignsOfRun {
-  /** Of the document; `undefined`: there is none, or it cannot be read. */
-  readonly heartbeat: ClockReading | undefined;
-  /** The last record of its own: that it ended in order, or else no more than that it began. */
-  readonly record: ClockReading | undefined;
-  readonly isEnded: boolean;
-}
-
-/** A commit this long after the other signs may still be of the run that left them. */
-const leastLateMs = 60_000;
-/** Heartbeats may be late, because a write failed or the loop was held up: so many of them. */
-const lateHeartbeats = 3;
-
-/**
- * The commits in chats that are signs of life of a run. One that lives leaves a heartbeat every few
- * seconds, so that a commit long after its last sign was made while no run was up: by an import, by
- * somebody who reset a period or cleared a chat. All of them count where nothing tells how long the
- * run lived: no heartbeat, and no end.
- */
-export function commitsOfRun(
-  commits: readonly ClockReading[],
-  { heartbeat, record, isEnded }: SignsOfRun,
-  heartbeatEveryMs: number,
-): readonly ClockReading[] {
-  const signs = [heartbeat?.at, record?.at].filter((at) => at !== undefined);
-  if (signs.length === 0 || (!isEnded && heartbeat?.at === undefined)) return commits;
-  const lateMs = Math.max(leastLateMs, lateHeartbeats * heartbeatEveryMs);
-  const until = Math.max(...signs) + lateMs;
-  return commits.filter(({ at }) => at !== undefined && at <= until);
+  const byUptime = ofBoot.toSorted((a, b) => (b.uptimeMs ?? 0) - (a.uptimeMs ?? 0));
+  const dated = known.filter(({ at }) => at !== undefined);
+  return [...byUptime, ...dated.toSorted((a, b) => (b.at ?? 0) - (a.at ?? 0))][0];
 }
 
 /** A gap as it was judged at a boot, with what it takes to judge it again. */

@@ -36,54 +36,35 @@ export function ruledMood(
 }
 
 export function matchingRule(rules: readonly MoodRule[], senses: Senses): MoodRule | undefined {
-  // Plain loops: this is what all searching for moods comes down to.
-  const highest = dominant(senses.levels);
-  for (const rule of rules) {
-    let matches = true;
-    for (const condition of rule.conditions) {
-      if (holds(condition, senses, highest)) continue;
-      matches = false;
-      break;
-    }
-    if (matches) return rule;
-  }
-  return undefined;
+  return rules.find(({ conditions }) => conditions.every((each) => holds(each, senses)));
 }
 
-function holds(condition: Condition, senses: Senses, highest: Emotion): boolean {
+function holds(condition: Condition, senses: Senses): boolean {
   switch (condition.kind) {
     case "voice":
       return senses.voiceState === condition.value;
     case "wounds":
       return senses.hasWounds === condition.value;
     case "dominant":
-      return highest === condition.value;
-    case "compare":
-      return compares(
-        condition,
-        condition.what === "boredom" ? senses.boredom : senses.levels[condition.what],
-      );
+      return dominant(senses.levels) === condition.value;
+    case "compare": {
+      const { what, comparator, value } = condition;
+      return compares[comparator](what === "boredom" ? senses.boredom : senses.levels[what], value);
+    }
   }
 }
 
 /** The emotion with the highest level; of equal ones the first in the order of `emotions`. */
 function dominant(levels: Levels): Emotion {
-  let found: Emotion = "joy";
-  for (const emotion of emotions) if (levels[emotion] > levels[found]) found = emotion;
-  return found;
+  return emotions.reduce((found, each) => (levels[each] > levels[found] ? each : found));
 }
 
-function compares({ comparator, value }: Comparison, actual: number): boolean {
-  switch (comparator) {
-    case ">=":
-      return actual >= value;
-    case "<=":
-      return actual <= value;
-    case ">":
-      return actual > value;
-    case "<":
-      return actual < value;
-    case "==":
-      return Math.abs(actual - value) < equalityTolerance;
-  }
-}
+const compares: Readonly<
+  Record<Comparison["comparator"], (actual: number, value: number) => boolean>
+> = {
+  ">=": (actual, value) => actual >= value,
+  "<=": (actual, value) => actual <= value,
+  ">": (actual, value) => actual > value,
+  "<": (actual, value) => actual < value,
+  "==": (actual, value) => Math.abs(actual - value) < equalityTolerance,
+};
