@@ -34,9 +34,10 @@ const programs = {
     };
     const logger = { warn: () => undefined };
     const told = () => undefined;
-    const queue = new SaveQueue({ sink: { save }, timers: systemTimers, logger, told });
+    const seal = async () => ({});
+    const queue = new SaveQueue({ sink: { save }, timers: systemTimers, logger, seal, told });
     const receipt = new Receipt({ id: "a", name: "a", accepted: true });
-    queue.add({ receipt, sealed: async () => ({}), release: () => undefined });
+    queue.add({ receipt });
     await receipt.whenDurable();
     setTimeout(() => receipt.update({ uploaded: true }), 20).unref();
     await receipt.whenUploaded();`,
