@@ -75,22 +75,18 @@ function feltWound(wound: Wound, anchorAt: number, at: number): FeltWound | unde
 }
 
 /**
- * The mood that the rules make of it, override or not. One that something brought lasts for the hysteresis;
- * one that time alone brought gives way at once.
- *
- * @returns `since` is no more than what it takes to know how long the mood is to last.
+ * The mood that the rules made of it, override or not, and since when it is to last for the hysteresis. The rules
+ * are asked when the last mood has lasted that long, and then each time that it has passed again.
  */
 export function derivedMood(config: EmotionConfiguration, { at, anchor }: EmotionState) {
   const { hysteresisMs } = config.settings;
   const ruled = (when: number) => ruledMood(config, anchor, boredomAt(config, anchor, when), when);
   const freeAt = Math.max(anchor.at, anchor.moodSince + hysteresisMs);
-  const kept = { mood: anchor.mood, since: anchor.moodSince };
-  if (at < freeAt) return kept;
-  const next = ruled(freeAt);
-  const brought = next === anchor.mood ? kept : { mood: next, since: freeAt };
-  if (at < brought.since + hysteresisMs) return brought;
-  const mood = ruled(at);
-  return mood === next ? brought : { mood, since: notHeld(at) };
+  if (at < freeAt) return { mood: anchor.mood, since: anchor.moodSince };
+  const askedAt = at - (hysteresisMs === 0 ? 0 : (at - freeAt) % hysteresisMs);
+  const mood = ruled(askedAt);
+  const before = askedAt === freeAt ? anchor.mood : ruled(askedAt - hysteresisMs);
+  return { mood, since: mood === before ? notHeld(at) : askedAt };
 }
 
 /** So long ago that no hysteresis holds what began then. */

@@ -127,7 +127,7 @@ class Simulation {
   person = 0;
   mood = "happy";
   moodSince = -Infinity;
-  /** When what happened last may change the mood. */
+  /** When what happened last may change the mood; from then on it is looked at once in each hysteresis. */
   turnAt = 0;
   override: { mood: string; until: number } | undefined;
   /** Since when the rules have said the same without a close call. */
@@ -148,6 +148,10 @@ class Simulation {
       this.#letGo();
       this.#lookAtMood();
     }
+  }
+
+  get #hysteresis(): number {
+    return Math.round(this.file.settings.hysteresis * 1000);
   }
 
   #frame(from: number, ms: number): void {
@@ -194,17 +198,17 @@ class Simulation {
   /** Something happened. @param breaks whatever the hysteresis. */
   #turn(breaks = false): void {
     if (breaks && this.#rules().mood !== this.mood) this.moodSince = -Infinity;
-    this.turnAt = Math.max(this.now, this.moodSince + this.file.settings.hysteresis * 1000);
+    this.turnAt = Math.max(this.now, this.moodSince + this.#hysteresis);
     this.#lookAtMood();
   }
 
   #lookAtMood(): void {
     const { mood, isClose } = this.#rules();
-    const isFree = this.now - this.moodSince >= this.file.settings.hysteresis * 1000;
-    if (mood !== this.mood && isFree) {
+    const since = this.now - this.turnAt;
+    const isAsked = since >= 0 && (this.#hysteresis === 0 || since % this.#hysteresis === 0);
+    if (mood !== this.mood && isAsked) {
       this.mood = mood;
-      // What time alone brings is held by nothing.
-      this.moodSince = this.now === this.turnAt ? this.now : -Infinity;
+      this.moodSince = this.now;
     }
     if (mood !== this.#steady || isClose) this.steadySince = this.now;
     this.#steady = mood;
@@ -267,7 +271,11 @@ class Simulation {
     if (act.isUp !== undefined) this.isUp = act.isUp;
     if (act.voice !== undefined) this.voice = act.voice;
     if (act.stimulus !== undefined) this.stimulus = act.stimulus;
-    if (act.file !== undefined) this.file = act.file;
+    if (act.file !== undefined) {
+      // What has lasted long enough is held by no other configuration either.
+      if (this.now - this.moodSince >= this.#hysteresis) this.moodSince = -Infinity;
+      this.file = act.file;
+    }
     this.#turn();
   }
 
