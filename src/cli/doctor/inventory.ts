@@ -215,7 +215,7 @@ export async function takeInventory(
   disk: Disk,
   home: string,
   isLive: boolean,
-  signal = new AbortController().signal,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<Pick<Inventory, "found" | "count">> {
   const once = async () => {
     const has = async (path: string) =>
