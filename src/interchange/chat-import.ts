@@ -95,6 +95,7 @@ async function importChat(
   checkChatId(chatId);
   const has = dryRun ? undefined : await importedInto(chats, chatId);
   const found = await scan(source, forms[form], zone, { chatId: key, seam: has?.bytes });
+  if (found.chatId !== key) throw conflict("the source changed while it was read: import it again");
   setAside(report, found.setAside, found.unreadable);
   checkIsChat(found);
   if (form === "own") checkIsWhole(found, force);
@@ -219,6 +220,7 @@ async function write(found: Scan, fields: ChatHead, target: Target): Promise<num
   await chats.exclusively(chatId, async () => {
     const tail = has && (await logs.tail(chatId, 0));
     const before = tail && readHead(tail.head);
+    const { title_of: _, ...others }: Partial<ChatHead> = before ?? {};
     let seq = tail?.seq ?? 0;
     if (has !== undefined && seq !== has.seq) {
       throw conflict("something was written to the chat during the import: run it again");
@@ -227,7 +229,7 @@ async function write(found: Scan, fields: ChatHead, target: Target): Promise<num
     try {
       for await (const { records: batch, isLast } of batchesOf(fresh())) {
         const imported = { digest, bytes, records, seq: seq + batch.length };
-        if (isLast) head = { ...before, ...fields, [importedField]: imported };
+        if (isLast) head = { ...others, ...fields, [importedField]: imported };
         else if (before !== undefined) head = counting(head, batch, seq);
         seq = await logs.append(chatId, batch, { expectedSeq: seq, head });
       }

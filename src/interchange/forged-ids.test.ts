@@ -111,6 +111,16 @@ for (const [what, end, expected] of [
   });
 }
 
+test("a summary that a later commit of a log lacks is not brought back", async () => {
+  await using throughline = await open();
+  const summary = { id: "compaction:1", up_to_seq: 1, after_seq: 0 };
+  const commit = { _type: "metadata", kind: "commit", key: chat };
+  const end = { _type: "metadata", key: chat };
+  const { failed } = await importInto(throughline, [secret, { ...commit, summary }, commit, end]);
+  assert.deepEqual(failed, []);
+  assert.equal((await throughline.chats.existing(chat)).head["summary"], undefined);
+});
+
 test("lines of nanobot with ids of our own records are imported without them", async () => {
   await using throughline = await open();
   const { chats } = throughline;

@@ -57,7 +57,9 @@ export const ownChat: ChatForm = {
     const entries = Object.entries(given).filter(([name]) => {
       return name === "key" || !reserved.includes(name);
     });
-    return { fields: { ...before, ...Object.fromEntries(entries) }, isWhole: true };
+    // A commit line has the whole head: what it lacks was taken out, such as a summary of what is hidden since.
+    const known = kind === "commit" ? {} : before;
+    return { fields: { ...known, ...Object.fromEntries(entries) }, isWhole: true };
   },
 
   head(fields, { records, messages }) {

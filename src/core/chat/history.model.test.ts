@@ -312,7 +312,10 @@ test("a log that is read from its end, page by page, gives the view of the whole
       options,
       fc.integer({ min: 1, max: 9 }),
       async (records, limits, size) => {
-        const all = { ...target, ...limits, budgetTokens: limits.budgetTokens / 8 };
+        // A summary is given by a head that has none from before the last clear.
+        const cleared = records.findLast(({ kind }) => kind === "clear")?.seq ?? 0;
+        const startSeq = limits.summary ? Math.max(limits.startSeq ?? 0, cleared) : limits.startSeq;
+        const all = { ...target, ...limits, startSeq, budgetTokens: limits.budgetTokens / 8 };
         const log = pagesOf(records, size);
         const view = await readHistory(log, "chat", all);
         if (log.first > 1) cutShort++;
@@ -329,8 +332,10 @@ test("of a log of 50,000 messages the newest 6,000 at most are read", async () =
     const role = i % 2 === 0 ? "user" : "assistant";
     return { id: `m${i + 1}`, seq: i + 1, role, content: "x".repeat(28) };
   });
-  const log = pagesOf(records, 200);
-  const view = await readHistory(log, "chat", target);
-  assert.ok(log.first > 44_000, `records from ${log.first} on were read`);
-  assert.deepEqual(view, historyView(records, target));
+  for (const summary of [undefined, { id: "s", upToSeq: 10, text: "they met" }]) {
+    const log = pagesOf(records, 200);
+    const view = await readHistory(log, "chat", { ...target, summary });
+    assert.ok(log.first > 44_000, `records from ${log.first} on were read`);
+    assert.deepEqual(view, historyView(records, { ...target, summary }));
+  }
 });

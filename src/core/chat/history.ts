@@ -120,7 +120,8 @@ export async function readHistory(
       const isCovered = ({ role, seq, hidden }: StoredMessage) =>
         role === "user" && seq <= summary.upToSeq && !hidden;
       if (scope.messages().some(isCovered)) break;
-    } else if (tokens * room.ratio > room.budget) {
+    }
+    if (tokens * room.ratio > room.budget) {
       // The first turn may have been read in part.
       const turns = turnsOf(scope.messages(), options).slice(1);
       const { fromSeq } = fit(turns, undefined, { ...room, viewFromSeq: 0 });

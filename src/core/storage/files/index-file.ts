@@ -2,6 +2,7 @@ import fs from "node:fs";
 import { isThroughlineError, ThroughlineError } from "../../errors.ts";
 import {
   durably,
+  type Fault,
   faultOf,
   isFileThere,
   type OpenDatabase,
@@ -125,8 +126,8 @@ export class IndexFile {
     }
   }
 
-  failed(fault: "full" | "useless", cause?: unknown): never {
-    if (fault === "full")
+  failed(fault: Fault, cause?: unknown): never {
+    if (fault !== "useless")
       throw unavailable("the index cannot go on: the disk or the system is full", cause);
     this.lose();
     throw lost(cause);

@@ -1,6 +1,6 @@
 import type { LogProjection } from "../log-store.ts";
 import type { IndexedSegment, JournalFiles, sharedViews } from "./index-journal.ts";
-import { faultOf, type OpenDatabase } from "./index-schema.ts";
+import { type Fault, faultOf, type OpenDatabase } from "./index-schema.ts";
 import { type IndexedBatch, IndexWriter, type LogState } from "./index-writer.ts";
 
 /** What the index is asked for. Everything is done in order. */
@@ -24,7 +24,7 @@ export interface Asked {
 
 /** The answers come in the order of the requests; `undefined`: it was done. */
 export type IndexReport =
-  | { readonly answer: "full" | "useless" | undefined }
+  | { readonly answer: Fault | undefined }
   | { readonly doubtful: string }
   | { readonly lost: true };
 

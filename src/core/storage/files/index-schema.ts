@@ -343,8 +343,13 @@ function notJson(error: unknown): IndexDamage {
   return new IndexDamage(`a row of the index is not JSON (${name})`);
 }
 
-/** SQLite's codes for what may pass (busy, locked, full): nothing is thrown away for it. */
-const passing: ReadonlySet<number> = new Set([5, 6, 13]);
+/** The disk has no room for more, something is in use for now, or the file is of no use. */
+export type Fault = "full" | "busy" | "useless";
+
+/** SQLite's code for a full disk. */
+const full = 13;
+/** Its codes for what is in use: nothing is thrown away for it. */
+const busy: ReadonlySet<number> = new Set([5, 6]);
 /**
  * Its codes for a file that is of no use: words that cannot be loaded, read-only or removed, I/O, corrupt, cannot
  * open, not a database.
@@ -355,12 +360,13 @@ const useless: ReadonlySet<number> = new Set([1, 8, 10, 11, 14, 26]);
 const passingCodes: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOMEM", "EAGAIN"]);
 
 /** What an error says of the index: it takes nothing for now, or is of no use. `undefined`: it is no fault of the file. */
-export function faultOf(error: unknown): "full" | "useless" | undefined {
+export function faultOf(error: unknown): Fault | undefined {
   if (error instanceof IndexDamage) return "useless";
   if (!(error instanceof Error)) return undefined;
   if ("errcode" in error && typeof error.errcode === "number") {
     const code = error.errcode & 0xff; // the primary code
-    if (passing.has(code)) return "full";
+    if (code === full) return "full";
+    if (busy.has(code)) return "busy";
     return useless.has(code) ? "useless" : undefined;
   }
   // An error of the file system by itself.
@@ -368,5 +374,5 @@ export function faultOf(error: unknown): "full" | "useless" | undefined {
   const code = "code" in error ? String(error.code) : "";
   // Only the journal is read in this way.
   const passes = passingCodes.has(code) || (code === "EIO" && error.syscall === "read");
-  return passes ? "full" : "useless";
+  return passes ? "busy" : "useless";
 }

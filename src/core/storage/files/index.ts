@@ -272,8 +272,9 @@ export class FileIndex {
     this.#give(asked);
     const answer = await awaited(answered);
     if (losses !== this.file.losses) throw lost();
+    if (answer === undefined) return;
     // A file that lacks a log is of no use. One that is begun again twice goes on in memory.
-    if (answer !== undefined) this.file.failed(request.do === "add" ? "useless" : answer);
+    this.file.failed(answer === "full" && request.do === "add" ? "useless" : answer);
   }
 
   /** To the thread that writes. */

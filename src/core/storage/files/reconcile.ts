@@ -22,6 +22,7 @@ const addedBytes = 256 * 1024;
 export async function followIndex(ports: LogPorts, log: LogFile): Promise<void> {
   const { index } = ports;
   const { key } = log;
+  const { losses } = index.file.file;
   // The index remembers damage that was found: the tail of a log alone does not show it.
   if (index.isDamaged(key)) log.damaged = true;
   const isSame = (entry: IndexEntry | undefined) => entry?.end === log.end && entry.crc === log.crc;
@@ -44,13 +45,13 @@ export async function followIndex(ports: LogPorts, log: LogFile): Promise<void> 
       index.remove(key);
     }
   }
-  const { losses } = index.file.file;
   try {
-    await addFrom(index, log, from);
+    if (losses === index.file.file.losses) return await addFrom(index, log, from);
   } catch (error) {
-    if (losses === index.file.file.losses) throw error;
-    await addFrom(index, log, 0); // to an index that is empty
+    // One that was begun again twice is in memory, and refuses nothing.
+    if (losses === index.file.file.losses || losses >= 2) throw error;
   }
+  return followIndex(ports, log); // it is empty now
 }
 
 /** Gives the index what a log has from an offset on. */
