@@ -17,6 +17,7 @@ interface Ports extends FilePorts {
 export class KeptConsent {
   readonly #ports: Ports;
   readonly #path: string;
+  #kept = initialConsent;
   #last: Promise<void> = Promise.resolve();
 
   constructor(ports: Ports, home: string) {
@@ -34,18 +35,18 @@ export class KeptConsent {
       const bytes = await readWhole(disk, this.#path);
       // Larger than anything of ours is not absent.
       if (bytes === undefined && !(await isThere(disk, this.#path))) return undefined;
-      return readConsent(bytes && jsonOf(bytes));
+      this.#kept = readConsent(bytes && jsonOf(bytes));
     } catch (error) {
       // Torn, or somebody wrote it by hand, or it is a folder, a link or a pipe.
       if (!isThroughlineError(error, "THROUGHLINE_INVALID") && !isNoFile(error)) throw error;
       logger.warn({ file: "consent.json" }, "it is not known what was agreed to: ask again");
     }
-    return initialConsent;
+    return this.#kept;
   }
 
   /**
-   * Keeps it, after those before it, and gives it back. What cannot be kept takes the whole file with it: the next run
-   * then asks again.
+   * Keeps it, after those before it, and gives it back. What is withdrawn and cannot be kept takes the whole file with it:
+   * the next run then asks again.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk refused.
    */
@@ -61,8 +62,11 @@ export class KeptConsent {
     this.#ports.guard();
     try {
       await writeJson(this.#ports, this.#path, consent);
+      this.#kept = consent;
     } catch (cause) {
-      await unlinkIfThere(this.#ports.disk, this.#path).catch(() => undefined); // told below
+      if (granted.some((name) => this.#kept[name] && !consent[name])) {
+        await unlinkIfThere(this.#ports.disk, this.#path).catch(() => undefined); // told below
+      }
       throw new ThroughlineError("what was agreed to could not be kept for the next run", {
         code: "THROUGHLINE_UNAVAILABLE",
         cause,
@@ -70,3 +74,6 @@ export class KeptConsent {
     }
   }
 }
+
+/** Each can be withdrawn. */
+const granted = ["messages", "frames", "audio", "upload", "export"] as const;

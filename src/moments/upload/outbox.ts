@@ -268,7 +268,9 @@ export class Outbox implements Sender {
       const status = tombstone ? undefined : await packages.status(name);
       if (status) isUploaded = await this.#agree(name, status, signal);
       // What is still here of something forgotten goes first, and its tombstone last.
-      if (tombstone && !(await packages.knows(name))) await this.#delete(name, tombstone, signal);
+      if (tombstone === undefined) return;
+      if (await packages.knows(name)) throw new UploadFailure("local_io", { code: "StillHere" });
+      await this.#delete(name, tombstone, signal);
     });
     if (failure === stopped) return;
     if (failure !== undefined) return this.#settle(item, failure);
@@ -347,7 +349,8 @@ export class Outbox implements Sender {
       if (failure.waits === "package") item.dueAt += waitMs(item.attempts, this.#ports.jitter);
     }
     const isNew = error.class !== before?.class || error.code !== before?.code;
-    if (!isNew && !this.#isAskedFor) return;
+    // What was stopped has a tombstone by now, to which this does not belong.
+    if ((!isNew && !this.#isAskedFor) || this.#items.get(name) !== item) return;
     try {
       await packages.failed(name, { state: item.state === "dead" ? "dead" : "failed", error });
     } catch (thrown) {
