@@ -10,12 +10,7 @@ import type { MessageInput } from "../../core/chat/message-input.ts";
 import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { shownMessage, warning } from "./output.ts";
-
-/** Records what a model says it did that earned a reaction. @returns what the model is told: no more than is true. */
-export type Remember = (
-  skill: "remember_positively" | "remember_negatively",
-  said: { readonly what: string; readonly trigger?: string | undefined },
-) => Promise<string>;
+import type { Remember } from "./remember.ts";
 
 /** What the server around the tools gives them, and is told, so that it can close and publish. */
 export interface ToolPorts {
