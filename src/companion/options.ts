@@ -22,7 +22,8 @@ export interface CompanionOptions {
   readonly saveEveryMs?: number | undefined;
   /**
    * How often the whole state is written as a sign of life, in milliseconds, when nothing changed: above 0.
-   * Servers that share a companion write it every 5 s at least.
+   * Servers that share a companion write it every 5 s at least. After a kill the time away counts from the last one: with
+   * 30 s or more a quick restart may be taken for a break, and not for a crash.
    *
    * Source: the original wrote one every 10 s.
    * @default 10_000

@@ -50,6 +50,24 @@ async function messages(throughline: Throughline, chatId: string): Promise<JsonO
   return page.messages.map(({ id: _, seq: __, ...rest }) => rest);
 }
 
+test("a file that another chat replaces while it is read is refused, and stores nothing", async () => {
+  await using throughline = await open();
+  const files = ["a:1", "b:2"].map((key) => {
+    const lines = [
+      { _type: "metadata", key },
+      { role: "user", content: `I am ${key}` },
+    ];
+    return Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  });
+  const pieces = async function* () {
+    yield files.length > 1 ? files.shift() : files[0];
+  };
+  const bytes = { [Symbol.asyncIterator]: pieces } as AsyncIterable<Uint8Array>;
+  const { failed } = await importInto(throughline, [{ name: "a.jsonl", bytes }]);
+  assert.match(failed[0]?.reason ?? "", /^the source changed while it was read/);
+  assert.deepEqual((await throughline.chats.list()).chats, []);
+});
+
 test("a nanobot file becomes its chat: stamps without a zone are read in the home's and marked", async () => {
   await using throughline = await open();
   const report = await importInto(throughline, [goldenSource("telegram_42.jsonl")]);

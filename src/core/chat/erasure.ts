@@ -148,7 +148,7 @@ function forgetByProviders(transaction: Transaction, messageId: string): void {
   transaction.set({ reported: undefined }); // what providers counted had it in it
 }
 
-/** A summary tells nothing of what is hidden since: the messages stand for themselves again. */
+/** Removes the summary if it may tell of this record, which gets hidden: models get the messages themselves again. */
 export function withoutSummaryOf(transaction: Transaction, seq: number): void {
   const { summary } = transaction.head;
   if (summary !== undefined && seq <= summary.up_to_seq) transaction.set({ summary: undefined });

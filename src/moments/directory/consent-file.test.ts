@@ -54,10 +54,14 @@ test("of changes at once the last one is kept, also when an earlier one takes lo
   assert.deepEqual(await kept(path).read(), words);
 });
 
+const silence = { ...words, messages: false };
+
 test("what is withdrawn and cannot be kept is not there any more, what is granted changes nothing", async (t) => {
   for (const [before, now, after] of [
     [everything, words, undefined],
     [words, everything, words],
+    [words, silence, undefined],
+    [silence, { ...everything, messages: false }, silence],
   ] as const) {
     const path = home(t);
     await kept(path).keep(before);

@@ -1,6 +1,6 @@
 // What a package holds, declared once: feedback.json (the record and the manifest in one), messages.json, and the
 // status beside the folder. Names are those on disk. Times on the wall are seconds since 1970 with 3 decimals;
-// `t_ms` is milliseconds of the monotonic clock relative to the trigger, negative before it. `null` is "not
+// `t_ms` is milliseconds relative to the trigger, negative before it, and counts time asleep. `null` is "not
 // known"; no member is left out. Members that are not known are for later versions.
 
 import type { Attachment } from "../../core/chat/message.ts";

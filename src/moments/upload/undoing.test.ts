@@ -164,22 +164,26 @@ test("a retraction that comes while a deletion fails goes up, whenever it comes"
   assert.deepEqual([lost, world.uploader.statistics().dead], [[], 0]);
 });
 
-test("a package whose deletion failed half way is not uploaded afterwards, and its deletion is finished", async () => {
+/** A disk on which no package can be removed while `isBroken` holds. */
+async function keepingDisk(isBroken: () => boolean) {
   const inner = new SimulatedDisk();
   await inner.mkdir("/home");
-  let isBroken = false;
   const rename: SimulatedDisk["rename"] = async (from, to) => {
-    if (isBroken && to.endsWith(".deleting"))
+    if (isBroken() && to.endsWith(".deleting"))
       throw systemError("EIO", { name: "rename", path: from });
     return inner.rename(from, to);
   };
-  const disk = new Proxy(inner, {
+  return new Proxy(inner, {
     get(of, name) {
       const own = Reflect.get(of, name);
       return name === "rename" ? rename : typeof own === "function" ? own.bind(of) : own;
     },
   });
-  await using world = await UploadWorld.started({ disk });
+}
+
+test("a package whose deletion failed half way is not uploaded afterwards, and its deletion is finished", async () => {
+  let isBroken = false;
+  await using world = await UploadWorld.started({ disk: await keepingDisk(() => isBroken) });
   const sample = samplePackage();
   world.server.fail({ times: 3, does: { kind: "reset" } });
   await world.save(sample);
@@ -192,4 +196,22 @@ test("a package whose deletion failed half way is not uploaded afterwards, and i
   await world.packages.delete({ name: sample.name });
   assert.ok(await world.untilNothingPends());
   assert.deepEqual(await world.left(), []);
+});
+
+test("a copy in the bucket is still to be deleted after a start that could not remove the package here", async () => {
+  let isBroken = false;
+  await using world = await UploadWorld.started({ disk: await keepingDisk(() => isBroken) });
+  const sample = samplePackage();
+  await world.save(sample);
+  assert.ok(await world.untilNothingPends());
+  isBroken = true;
+  await world.packages.delete({ name: sample.name });
+  await world.restart();
+  await world.time.pass(60_000);
+  const { pending, last_error } = world.uploader.statistics();
+  assert.deepEqual([pending, last_error?.code], [1, "StillHere"]);
+  isBroken = false;
+  await world.packages.delete({ name: sample.name });
+  assert.ok(await world.untilNothingPends());
+  assert.deepEqual([world.server.objects().size, await world.packages.noted()], [0, []]);
 });

@@ -147,7 +147,7 @@ export class CollectionIndex {
    * Takes up batches that were read from the log, and the damage that was found.
    *
    * @param from the offset from which the log was read.
-   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the index was begun again, and is empty.
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the index is in use and did not take it, or was begun again.
    */
   add(log: LogState, batches: readonly IndexedBatch[], from: number): Promise<void> {
     const { collection } = this;

@@ -285,7 +285,7 @@ export class LogFile implements JournaledLog, OpenLog {
     return page;
   }
 
-  /** Those of these records that the log holds, newest first. @param seek finds a batch start at or before a record. */
+  /** Reads these records, newest first, what they share once. @param seek finds a batch start at or before a record. */
   async at(seqs: readonly number[], seek: (seq: number) => number): Promise<StoredRecord[]> {
     if (seqs.length === 0) return [];
     // Held from the moment that the places in it are looked up: erasing makes a new file.
@@ -297,13 +297,13 @@ export class LogFile implements JournaledLog, OpenLog {
         return tail.filter(({ seq }) => seqs.includes(seq)).reverse();
       }
       const records: StoredRecord[] = [];
-      // Each batch is read once, however many of them it holds.
       for (const [start, sharing] of Map.groupBy(seqs, seek)) {
+        const wanted = new Set(sharing);
         const last = Math.max(...sharing);
         for await (const batch of this.batches(start)) {
           const { seq, count } = batch.commit;
           if (sharing.some((each) => each > seq - count && each <= seq))
-            records.push(...recordsOf(batch).filter((record) => sharing.includes(record.seq)));
+            records.push(...recordsOf(batch).filter((record) => wanted.has(record.seq)));
           if (seq >= last) break;
         }
       }
