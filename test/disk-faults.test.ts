@@ -82,6 +82,16 @@ for (const [where, path] of [
   });
 }
 
+test("what a log's failed write left in its file is no record", async () => {
+  for (const does of ["half", "all"] as const) {
+    for (let at = 1; ; at++) {
+      cases++;
+      const fault = { fault: "EIO" as const, at, call: "write" as const, path: log, does };
+      if (!(await checkFault([fault], `write ${at}, ${does} of it done`)).broke) break;
+    }
+  }
+});
+
 test("nothing stored is lost when the disk fills up: a short write, then ENOSPC on the rest and the cut", async () => {
   for (let at = 1; ; at++) {
     cases++;
