@@ -247,7 +247,7 @@ export class RecoveredLogs {
   /** What the file of each log may lack, by its path in the home. */
   readonly #incomplete = new Map<string, readonly Frame[]>();
   readonly #completing = new KeyedMutex();
-  /** What the index has yet to read of each log, in their order. */
+  /** The changes of each log, in their order, until the index of its collection knows of them. */
   readonly #unindexed = new Map<string, readonly Frame[]>();
   /** Collections and keys of logs that had no file. */
   readonly #recreated: (readonly [collection: string, key: string])[] = [];
@@ -257,12 +257,10 @@ export class RecoveredLogs {
   }
 
   async add(frames: readonly Frame[]): Promise<void> {
-    const { disk, home, index } = this.#ports;
-    const { mark } = index;
+    const { disk, home } = this.#ports;
     for (const [name, changes] of Map.groupBy(frames, ({ path }) => path)) {
       this.#incomplete.set(name, changes);
-      const unindexed = changes.filter(({ position }) => position >= mark);
-      if (unindexed.length > 0) this.#unindexed.set(name, settle(unindexed).kept);
+      this.#unindexed.set(name, settle(changes).kept);
       const key = keyOfNew(changes);
       if (key === undefined) continue;
       // Where that cannot be told, nothing is taken for made again.
@@ -307,12 +305,12 @@ export class RecoveredLogs {
 
   /** Has the index of a collection know which logs it will read of in the journal. */
   tell(collection: string, index: CollectionIndex): void {
-    for (const [name, changes] of this.#unindexed) {
+    const { mark } = this.#ports.index;
+    for (const [name, kept] of this.#unindexed) {
       if (collectionOf(name) !== collection) continue;
       this.#unindexed.delete(name);
+      const changes = kept.filter(({ position }) => position >= mark);
       const last = changes.at(-1);
-      // The index passed it while the collection was not open.
-      if (last && last.position < this.#ports.index.mark) continue;
       const batch = last && batchAt(last.bytes, last.offset);
       if (batch === undefined) continue;
       const { seq, crc } = batch.commit;
