@@ -175,13 +175,14 @@ export class PackageDirectory implements PackageSink {
   }
 
   /**
-   * Reads one file of a package: the manifest, or one that it lists. No other path is ever opened.
+   * Reads one file of a package, or its bytes from `start` up to `end`: the manifest, or one that it lists. No other
+   * path is ever opened.
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: not of this package; `THROUGHLINE_CORRUPT`: of
    * another size than listed.
    */
-  async file(name: string, path: string): Promise<PackageFile> {
-    return this.#reaching(name, () => fileOf(this.#ports, name, path));
+  async file(name: string, path: string, start?: number, end?: number): Promise<PackageFile> {
+    return this.#reaching(name, () => fileOf(this.#ports, name, path, start, end));
   }
 
   /**

@@ -232,8 +232,11 @@ function addPackages(router: Router, moments: Moments): void {
       async ({ params }, context) => {
         // A picture holds no words, and a player asks for hundreds of them.
         if (folder === "") await readShown(router, moments, params.name);
-        const part = await moments.packages.file(params.name, folder + params.file);
-        return sentPart(part, params.file, context.req.header("range"), isHead(context));
+        const range = rangeIn(context.req.header("range"));
+        const { start = 0, end } = range ?? {};
+        const until = isHead(context) ? start : end;
+        const part = await moments.packages.file(params.name, folder + params.file, start, until);
+        return sentPart(part, params.file, range, isHead(context));
       },
     );
   }
@@ -334,34 +337,39 @@ function packageAnswer({ manifest, messages, status, incomplete }: ReadPackage):
   return json({ feedback: manifest, messages, status: status ?? null, incomplete });
 }
 
-/**
- * Sends a file, or one range of its bytes that begins at its start or later: what players ask for. One that ends
- * before it begins is no range, as if none was asked for.
- */
-function sentPart(part: PackageFile, file: string, range = "", isHead: boolean): Response {
-  const [, first, last = ""] = /^bytes=(\d{1,15})-(\d{1,15})?$/.exec(range) ?? [];
-  const isRange = first !== undefined && (last === "" || Number(last) >= Number(first));
-  const start = isRange ? Number(first) : 0;
-  const end =
-    isRange && last !== "" ? Math.min(Number(last) + 1, part.bytes.length) : part.bytes.length;
-  if (isRange && start >= part.bytes.length) {
+/** One range of bytes, up to `end`: what players ask for. */
+interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Reads a range that begins at the start or later. One that ends before it begins is none, as if it was not asked for. */
+function rangeIn(header = ""): ByteRange | undefined {
+  const [, first, last = "Infinity"] = /^bytes=(\d{1,15})-(\d{1,15})?$/.exec(header) ?? [];
+  const [start, end] = [Number(first), Number(last) + 1];
+  return first === undefined || end <= start ? undefined : { start, end };
+}
+
+function sentPart(part: PackageFile, file: string, range: ByteRange | undefined, isHead: boolean) {
+  const { size, bytes, mediaType } = part;
+  const { start, end } = { start: 0, end: size, ...range };
+  if (range !== undefined && start >= size) {
     // RFC 9110, 15.5.17.
-    const says = `there are ${part.bytes.length} bytes, and no such range`;
-    const refused = problem("THROUGHLINE_INVALID", says);
+    const refused = problem("THROUGHLINE_INVALID", `there are ${size} bytes, and no such range`);
     return problemResponse(
       { ...refused, title: "Range Not Satisfiable", status: 416 },
-      { "content-range": `bytes */${part.bytes.length}` },
+      { "content-range": `bytes */${size}` },
     );
   }
+  const behind = Math.min(end, size);
   const headers = new Headers({
-    ...foreignFile(file, part.mediaType),
-    "content-length": String(end - start),
+    ...foreignFile(file, mediaType),
+    "content-length": String(behind - start),
     "accept-ranges": "bytes",
   });
-  if (isRange) headers.set("content-range", `bytes ${start}-${end - 1}/${part.bytes.length}`);
-  const body = isHead ? null : new Uint8Array(part.bytes.subarray(start, end));
-  const init = { status: isRange ? 206 : 200, headers };
-  return new Response(body, init);
+  if (range !== undefined) headers.set("content-range", `bytes ${start}-${behind - 1}/${size}`);
+  const status = range === undefined ? 200 : 206;
+  return new Response(isHead ? null : new Uint8Array(bytes), { status, headers });
 }
 
 type Query = z.infer<ReturnType<typeof packageFilter>>;

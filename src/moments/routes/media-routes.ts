@@ -133,7 +133,7 @@ function addArchive(router: Router, moments: Moments): void {
       const { manifest } = await readShown(router, moments, params.name);
       const paths = [...manifest.files.map(({ path }) => path), "feedback.json"];
       const parts = paths.map((path) => () => packages.file(params.name, path));
-      const sealed = (await packages.file(params.name, "feedback.json")).bytes.length;
+      const sealed = (await packages.file(params.name, "feedback.json", 0, 0)).size;
       const sizes = [...manifest.files.map(({ bytes }) => bytes), sealed];
       const failed = (error: unknown) => {
         reportError(router.ports, error, { route: context.get("route") });
