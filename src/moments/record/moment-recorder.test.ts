@@ -251,6 +251,25 @@ test("a post-roll of 2 s holds what came within it, and nothing later", async ()
   assert.deepEqual(record.target?.message_ids, ["a"]);
 });
 
+test("sound in chunks of 1 ms goes on through a reaction without a hole or a repeat", async () => {
+  const at = recorder();
+  let said = 0;
+  const feed = async (chunks: number) => {
+    for (let chunk = 0; chunk < chunks; chunk++, await at.timers.pass(1)) {
+      at.recorder.audio(Int16Array.from({ length: 16 }, () => said++));
+    }
+  };
+  await feed(103);
+  const receipt = at.recorder.record({ ...liked, postRollMs: 50 });
+  await feed(100);
+  await receipt.whenDurable();
+  const { record, audio } = at.sink.saved[0]!;
+  const kept = audio!.pcm.flatMap((pcm) => [...pcm]);
+  assert.deepEqual(kept, [...kept.keys()]);
+  assert.ok(kept.length > 140 * 16 && kept.length <= 154 * 16, `${kept.length}`);
+  assert.equal(record.audio_chunks, kept.length / 16);
+});
+
 const cuts: readonly [name: string, cut: (made: MomentRecorder) => unknown][] = [
   ["close()", (made) => made.close()],
   ["withdrawn consent", (made) => made.agree({ messages: true })],

@@ -25,7 +25,7 @@ import {
 import type { MomentBuffers } from "./buffers.ts";
 import { effectiveConsent } from "./consent.ts";
 import type { Label, MomentInput } from "./label.ts";
-import { type BufferedAudio, type BufferedFrame, millisOf } from "./media.ts";
+import { type BufferedAudio, type BufferedFrame, joinedPcm, millisOf } from "./media.ts";
 import { draftMessage } from "./messages.ts";
 import type { Receipt } from "./receipt.ts";
 import { limits, millis, seconds, type Zero } from "./ring.ts";
@@ -121,7 +121,10 @@ function roll(moment: Moment, { frames, audio, messages }: MomentBuffers, endMs:
   };
   if (hasMedia(moment)) {
     moment.frames = [...moment.frames, ...frames.snapshot().filter(isLater(moment.frames))];
-    moment.audio = [...moment.audio, ...audio.snapshot().filter(isLater(moment.audio))];
+    const last = moment.audio.at(-1);
+    const grown = audio.snapshot().filter(({ seq, atMs }) => seq === last?.seq && atMs <= endMs);
+    const held = grown.length > 0 ? [...moment.audio.slice(0, -1), ...grown] : moment.audio;
+    moment.audio = [...held, ...audio.snapshot().filter(isLater(held))];
   }
   if (from === "transcript" || !consent.messages) return;
   const later = messages.snapshot().filter((message) => {
@@ -183,18 +186,8 @@ function draftAudio(pieces: readonly BufferedAudio[], zero: Zero) {
     samples,
     start_t_ms: millis(newest.atMs - lastsMs - zero.atMs),
     source_t_ms: sourceEndMs === null ? null : sourceEndMs - lastsMs,
-    chunks: pieces.filter(({ isEnd }) => isEnd).length,
+    chunks: pieces.reduce((sum, { chunks }) => sum + chunks, 0),
   };
-}
-
-function joined(pieces: readonly BufferedAudio[], samples: number): Int16Array {
-  const pcm = new Int16Array(samples);
-  let at = 0;
-  for (const piece of pieces) {
-    pcm.set(piece.pcm, at);
-    at += piece.pcm.length;
-  }
-  return pcm;
 }
 
 interface Sealing {
@@ -237,7 +230,7 @@ function contentOf({ label, ended, messages, frames, audio, zero }: Moment): Mom
     latched,
     messages,
     frames: frames.map((frame) => draftFrame(frame, zero)),
-    audio: sound && { ...sound, pcm: [joined(audio, sound.samples)] },
+    audio: sound && { ...sound, pcm: [joinedPcm(audio.map(({ pcm }) => pcm))] },
     redactions: [],
   };
 }
