@@ -36,6 +36,7 @@ import {
   me,
   problemOf,
 } from "./support/server-fixture.ts";
+import { systemError } from "./support/system-error.ts";
 
 async function withMoments(
   t: TestContext,
@@ -279,11 +280,14 @@ test("the key of a reaction whose package was deleted is a new reaction", async 
 });
 
 test("a reaction that is lost for good is told as lost", async (t) => {
-  const redact = () => {
-    throw new Error("no");
-  };
-  const c = await withMoments(t, [], { redact });
-  await problemOf(await c.post("/api/feedback", praise), 503, "THROUGHLINE_UNAVAILABLE");
+  const c = await withMoments(t);
+  t.mock.method(realDisk, "mkdir", async () => {
+    throw systemError("ENOSPC", { name: "mkdir", path: "feedback" });
+  });
+  const posted = c.post("/api/feedback", praise);
+  while (c.moments.statistics().waiting === 0) await new Promise(setImmediate);
+  await c.moments.recorder.close();
+  await problemOf(await posted, 503, "THROUGHLINE_UNAVAILABLE");
 });
 
 test("a range that ends before it begins is none", async (t) => {

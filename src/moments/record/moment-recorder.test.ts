@@ -385,41 +385,6 @@ test("what a full disk refuses at close() is tried once more, and so are those b
   assert.deepEqual(types.slice(-4), ["failed", "discarded", "failed", "discarded"]);
 });
 
-test("a redaction changes what is saved before it is, and counts follow it", async () => {
-  const at = recorder({
-    redact: async (content) => ({
-      ...content,
-      messages: content.messages.slice(1),
-      frames: content.frames.slice(2),
-      audio: null,
-      redactions: [{ stream: "frames", count: 2, rule: "faces" }],
-    }),
-  });
-  fill(at);
-  await at.recorder.record(liked).whenDurable();
-  const { record } = at.sink.saved[0]!;
-  assert.deepEqual([record.num_messages, record.num_frames, record.audio_samples], [1, 1, 0]);
-  assert.equal(record.target?.index, 0);
-  assert.equal(record.frames[0]?.file, "frames/000000.jpg");
-  assert.deepEqual(record.redactions, [{ stream: "frames", count: 2, rule: "faces" }]);
-});
-
-const redactions: readonly [name: string, redact: NonNullable<RecorderOptions["redact"]>][] = [
-  ["throws", () => assert.fail("no")],
-  ["rejects", () => Promise.reject(new Error("no"))],
-  ["gives back nothing", () => undefined as never],
-];
-for (const [name, redact] of redactions) {
-  test(`when the redaction ${name}, nothing is saved and the receipt says redaction_failed`, async () => {
-    const at = recorder({ redact });
-    fill(at);
-    const receipt = at.recorder.record(liked);
-    await receipt.whenDecided();
-    assert.deepEqual([receipt.durable, receipt.reason], [false, "redaction_failed"]);
-    assert.equal(at.sink.attempts, 0);
-  });
-}
-
 test("forgetting a chat drops its messages and its moments that wait, and no others", async () => {
   const at = recorder();
   const { promise, resolve } = Promise.withResolvers<void>();
