@@ -132,7 +132,7 @@ const names: Readonly<Record<Door, readonly string[]>> = {
   openPostgresStorage: [
     ...["companion", "leaseMs", "durability", "migrate", "clock", "timers", "newId", "logger"],
   ],
-  startMoments: ["consent", "encoder", "redact", "mode", "s3", "persona", "hurtful"],
+  startMoments: ["consent", "encoder", "mode", "s3", "persona", "hurtful"],
 };
 for (const [door, absent] of Object.entries(names) as [Door, readonly string[]][]) {
   test(`every option of ${door} that is undefined is as if absent`, async () => {

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as schemas from "../src/server/answer-schemas.ts";
 import { events as serverEvents, TurnEvents } from "../src/server/event-schemas.ts";
+import { streamed } from "../src/server/export-route.ts";
+import type { Router } from "../src/server/router.ts";
 import {
   assertDescribed,
   companion,
@@ -409,6 +411,29 @@ test("an export is cut into pieces, and reads no further than its client", async
     rest += next.value.length;
   }
   assert.ok(rest < 20_000, `${rest} bytes came after the chat was forgotten`);
+});
+
+test("an export whose client is gone before its first piece is ended", async () => {
+  let isEnded = false;
+  async function* parts() {
+    try {
+      yield* ["one", "two"];
+    } finally {
+      isEnded = true;
+    }
+  }
+  const route = (router: Router) => {
+    router.get("/api/long", {
+      id: "long",
+      summary: "Download",
+      answers: { 200: { says: "The file." } },
+      answer: (_, context) => streamed(router, context, parts(), {}),
+    });
+    return () => undefined;
+  };
+  const c = await companion([], { features: [route] });
+  await (await c.ask("/api/long")).body!.cancel();
+  assert.ok(isEnded);
 });
 
 test("an export of a chat that is not there is 404", async () => {

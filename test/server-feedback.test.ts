@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
 import { silentLogger } from "../src/core/logger.ts";
+import { realDisk } from "../src/core/storage/disk/disk.ts";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
 import { checkMoments } from "../src/moments/checks/moments.ts";
 import type { MomentsOptions } from "../src/moments/options.ts";
@@ -35,6 +36,7 @@ import {
   me,
   problemOf,
 } from "./support/server-fixture.ts";
+import { systemError } from "./support/system-error.ts";
 
 async function withMoments(
   t: TestContext,
@@ -278,11 +280,14 @@ test("the key of a reaction whose package was deleted is a new reaction", async 
 });
 
 test("a reaction that is lost for good is told as lost", async (t) => {
-  const redact = () => {
-    throw new Error("no");
-  };
-  const c = await withMoments(t, [], { redact });
-  await problemOf(await c.post("/api/feedback", praise), 503, "THROUGHLINE_UNAVAILABLE");
+  const c = await withMoments(t);
+  t.mock.method(realDisk, "mkdir", async () => {
+    throw systemError("ENOSPC", { name: "mkdir", path: "feedback" });
+  });
+  const posted = c.post("/api/feedback", praise);
+  while (c.moments.statistics().waiting === 0) await new Promise(setImmediate);
+  await c.moments.recorder.close();
+  await problemOf(await posted, 503, "THROUGHLINE_UNAVAILABLE");
 });
 
 test("a range that ends before it begins is none", async (t) => {
@@ -329,6 +334,33 @@ for (const [file, operationId, type] of files) {
     }
   });
 }
+
+test("of a long file only the range that is asked for is read, and nothing for its head", async (t) => {
+  const c = await withMoments(t);
+  await c.post("/api/feedback/consent", agreed);
+  await c.feed("/api/audio", "audio/pcm", new Uint8Array(3_200_000).fill(7));
+  const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+  let readBytes = 0;
+  const { open } = realDisk;
+  t.mock.method(realDisk, "open", async (...given: Parameters<typeof open>) => {
+    const file = await open.apply(realDisk, given);
+    if (!given[0].endsWith("audio.wav")) return file;
+    const read = file.read.bind(file);
+    file.read = async (into, position) => {
+      const count = await read(into, position);
+      readBytes += count;
+      return count;
+    };
+    return file;
+  });
+  const path = `/api/feedback/${name}/audio.wav`;
+  const part = await c.ask(path, { headers: { range: "bytes=3000000-3000999" } });
+  assert.deepEqual(new Uint8Array(await part.arrayBuffer()), new Uint8Array(1_000).fill(7));
+  assert.equal(readBytes, 1_000);
+  const head = await c.ask(path, { method: "HEAD" });
+  assert.deepEqual([head.headers.get("content-length"), readBytes], ["3200044", 1_000]);
+  assert.equal((await (await c.ask(path)).arrayBuffer()).byteLength, 3_200_044);
+});
 
 const exportPath = (format: string) => [`${me}/export?format=${format}`, `local_me.${format}`];
 

@@ -8,7 +8,6 @@ import {
 } from "../core/options.ts";
 import type { ConsentInput } from "./record/consent.ts";
 import type { FrameEncoder } from "./record/media.ts";
-import type { Redact } from "./record/moment.ts";
 import type { S3TargetOptions } from "./s3/options.ts";
 
 /** What is recorded, and where it goes. */
@@ -24,7 +23,6 @@ export interface MomentsOptions {
   readonly consent?: ConsentInput | undefined;
   /** Makes a JPEG of raw pictures. Absent: they are refused. */
   readonly encoder?: FrameEncoder | undefined;
-  readonly redact?: Redact | undefined;
   /**
    * Where packages go: `local`; `local+s3`, to the disk and then to the bucket; `s3`, to the bucket,
    * and to the disk while the bucket is not available. Any other is `local`, and the statistics say so.
@@ -55,7 +53,6 @@ export interface MomentsOptions {
 const defaults = {
   consent: undefined,
   encoder: undefined,
-  redact: undefined,
   mode: undefined,
   autoRecord: false,
   s3: undefined,

@@ -129,16 +129,6 @@ test("a file follows the consent to words, not that to pictures", async (t) => {
   assert.deepEqual(w.filesIn(await w.react()), []);
 });
 
-test("what a redaction takes out of the messages is not in the package", async (t) => {
-  const redact: MomentsOptions["redact"] = (content) => ({
-    ...content,
-    messages: content.messages.map(({ attachments: _, ...message }) => message),
-  });
-  const w = await world(t, { redact });
-  await w.send("look", [png]);
-  assert.deepEqual(w.filesIn(await w.react()), []);
-});
-
 test("a package takes the newest files, at most 20 MiB, and none that the model was only told of", async (t) => {
   const w = await world(t);
   const large = (n: number): GivenFile => {

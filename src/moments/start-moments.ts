@@ -44,13 +44,7 @@ export type {
   SourceTime,
 } from "./record/media.ts";
 export type { NewMessage } from "./record/messages.ts";
-export type {
-  DraftAudio,
-  DraftFrame,
-  MomentContent,
-  MomentFacts,
-  Redact,
-} from "./record/moment.ts";
+export type { MomentFacts } from "./record/moment.ts";
 export type { MomentRecorder, MomentStats } from "./record/moment-recorder.ts";
 export type { MomentEvent } from "./record/options.ts";
 export type { Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";

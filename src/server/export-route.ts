@@ -31,48 +31,39 @@ export function addExportRoute(router: Router): void {
   });
 }
 
-/** Answers with a text of any length. What cannot be read at all is a problem, not a file. */
+/**
+ * Answers with a text of any length. What cannot be read at all is a problem, not a file. Reads on only when the
+ * client does. A failure midway cuts the response: it must not look whole.
+ */
 export async function streamed(
   router: Router,
   context: Context<Env>,
   parts: AsyncGenerator<string>,
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> {
-  const first = await parts.next();
-  const failed = (error: unknown) => {
-    const request = context.req.raw;
-    reportError(router.ports, error, { route: context.get("route"), request });
-    disconnect(context)();
-  };
-  if (!isHead(context)) {
-    return new Response(ReadableStream.from(bytesOf(first, parts, failed)), { headers });
+  let next: IteratorResult<string, unknown> = await parts.next();
+  // A generator would not end `parts` if it is cancelled before its first read.
+  const cancel = async () => void (await parts.return(undefined));
+  if (isHead(context)) {
+    await cancel();
+    return new Response(null, { headers });
   }
-  await parts.return(undefined);
-  return new Response(null, { headers });
+  const encoder = new TextEncoder();
+  const pull = async (body: ReadableStreamDefaultController<Uint8Array>) => {
+    let text = "";
+    try {
+      for (; next.done !== true && text.length < pieceLength; next = await parts.next()) {
+        text += next.value;
+      }
+    } catch (error) {
+      reportError(router.ports, error, { route: context.get("route"), request: context.req.raw });
+      disconnect(context)();
+      throw new Error("the export broke off", { cause: error });
+    }
+    if (text !== "") body.enqueue(encoder.encode(text));
+    if (next.done === true) body.close();
+  };
+  return new Response(new ReadableStream({ pull, cancel }, { highWaterMark: 0 }), { headers });
 }
 
 const pieceLength = 16_384;
-
-/** Reads on only when the client does. A failure midway cuts the response: it must not look whole. */
-async function* bytesOf(
-  first: IteratorResult<string, unknown>,
-  parts: AsyncGenerator<string>,
-  failed: (error: unknown) => void,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const encoder = new TextEncoder();
-  let text = "";
-  try {
-    for (let next = first; next.done !== true; next = await parts.next()) {
-      text += next.value;
-      if (text.length < pieceLength) continue;
-      yield encoder.encode(text);
-      text = "";
-    }
-    if (text !== "") yield encoder.encode(text);
-  } catch (error) {
-    failed(error);
-    throw new Error("the export broke off", { cause: error });
-  } finally {
-    await parts.return(undefined);
-  }
-}

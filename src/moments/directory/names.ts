@@ -88,13 +88,13 @@ export async function sizeIfThere(disk: Disk, path: string): Promise<number | un
 }
 
 /** Larger is no file of a package, and is not read into memory. */
-const maxBytes = 64 * 1024 * 1024;
+export const maxFileBytes = 64 * 1024 * 1024;
 
 /** All of a file. `undefined` if there is none, or if it is larger than anything of ours. */
 export async function readWhole(disk: Disk, path: string): Promise<Buffer | undefined> {
   return readFrom(disk, path, async (file) => {
     const size = await file.size();
-    return size > maxBytes ? undefined : readExactly(file, 0, size);
+    return size > maxFileBytes ? undefined : readExactly(file, 0, size);
   });
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
@@ -45,10 +46,14 @@ import {
   verifyFolder,
 } from "./read-package.ts";
 import { recover } from "./recover.ts";
-import { type DeleteReceipt, deletePackages } from "./remove.ts";
+import { type DeleteReceipt, deletePackages, removeHere } from "./remove.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
 import { occupantOf, savePackage } from "./save-package.ts";
 import { isMeant, type OwnedPackage, ownedPackages, ownersOf, type Selection } from "./whose.ts";
+
+/** What tells one thing that is to be sent of a package from another: where to delete it, or that it is retracted. */
+const askedIn = (asked: Tombstone | PackageStatus) =>
+  "places" in asked ? asked.places : asked.retracted;
 
 /** What can be read of a directory that another process may be changing. */
 export type ReadPackages = Pick<PackageDirectory, "entries" | "read" | "part" | "verify">;
@@ -175,13 +180,14 @@ export class PackageDirectory implements PackageSink {
   }
 
   /**
-   * Reads one file of a package: the manifest, or one that it lists. No other path is ever opened.
+   * Reads one file of a package, or its bytes from `start` up to `end`: the manifest, or one that it lists. No other
+   * path is ever opened.
    *
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: not of this package; `THROUGHLINE_CORRUPT`: of
    * another size than listed.
    */
-  async file(name: string, path: string): Promise<PackageFile> {
-    return this.#reaching(name, () => fileOf(this.#ports, name, path));
+  async file(name: string, path: string, start?: number, end?: number): Promise<PackageFile> {
+    return this.#reaching(name, () => fileOf(this.#ports, name, path, start, end));
   }
 
   /**
@@ -280,13 +286,21 @@ export class PackageDirectory implements PackageSink {
     await this.#look(name);
   }
 
-  /** Notes why an attempt at what is to be sent failed. `dead`: no other follows by itself. */
+  /**
+   * Notes why an attempt failed at what is to be sent. `dead`: no other follows by itself. Something else that was
+   * asked for since, such as a deletion, has not failed.
+   *
+   * @param asked the tombstone or the status that was to be done.
+   */
   async failed(
     name: string,
+    asked: Tombstone | PackageStatus,
     note: { readonly state: "failed" | "dead"; readonly error: UploadError },
   ): Promise<void> {
     await this.#changing(name, async () => {
       const tombstone = await readTombstone(this.#ports, name);
+      const now = tombstone ?? (await readStatus(this.#ports, name));
+      if (now === undefined || !isDeepStrictEqual(askedIn(now), askedIn(asked))) return;
       if (tombstone) return writeTombstone(this.#ports, name, { ...tombstone, ...note });
       const change: ChangeStatus = (status) => {
         return { ...status, upload: status.upload && { ...status.upload, ...note } };
@@ -336,6 +350,12 @@ export class PackageDirectory implements PackageSink {
       await addTombstone(this.#ports, name, [{ target: upload.target, prefix }], since);
     });
     sender?.pending(name, { since });
+  }
+
+  /** Removes what is still here of something that has a tombstone. */
+  async finishDeletion(name: string): Promise<void> {
+    await this.#changing(name, () => removeHere(this.#ports, name));
+    await this.#look(name);
   }
 
   /**

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { is } from "../../core/shape.ts";
+import { readExactly } from "../../core/storage/files/batch-reader.ts";
+import { readFrom } from "../../core/storage/files/file-ports.ts";
 import { checkCount } from "../../core/storage/key.ts";
 import {
   bytesIn,
@@ -29,6 +31,7 @@ import {
   isHere,
   isNoFile,
   isSeedName,
+  maxFileBytes,
   pathOf,
   placeOf,
   readWhole,
@@ -132,25 +135,40 @@ function bytesIfFile(from: Directory, name: string, file: string): Promise<Buffe
   });
 }
 
-/** A file of a package as it is sent to a reader. */
+/** A file of a package, or a part of it, as it is sent to a reader. */
 export interface PackageFile {
   readonly path: string;
   readonly mediaType: string;
+  /** How long the whole file is, in bytes. */
+  readonly size: number;
   readonly bytes: Buffer;
 }
 
 /** See `PackageDirectory.file`. */
-export async function fileOf(from: Directory, name: string, path: string): Promise<PackageFile> {
+export async function fileOf(
+  from: Directory,
+  name: string,
+  path: string,
+  start = 0,
+  end = Number.POSITIVE_INFINITY,
+): Promise<PackageFile> {
   const { files } = await manifestOf(from, name);
   const listed = files.find((file) => file.path === path);
   if (listed === undefined && path !== manifestFile) throw noSuchFile(name);
-  const bytes = await readWhole(from.disk, join(pathOf(from, name), path));
-  if (bytes === undefined || bytes.length !== (listed?.bytes ?? bytes.length)) {
+  const read = await readFrom(from.disk, join(pathOf(from, name), path), async (file) => {
+    const size = await file.size();
+    const length = Math.min(end, size) - start;
+    const isSealed = size === (listed?.bytes ?? size) && length <= maxFileBytes;
+    return isSealed
+      ? { size, bytes: await readExactly(file, start, Math.max(length, 0)) }
+      : undefined;
+  });
+  if (read === undefined) {
     const says = `${name}/${path} is not as it was sealed`;
     throw new ThroughlineError(says, { code: "THROUGHLINE_CORRUPT" });
   }
   // By its name: what another machine wrote into a manifest is not what a browser may be told.
-  return { path, mediaType: mediaTypeOf(path), bytes };
+  return { path, mediaType: mediaTypeOf(path), ...read };
 }
 
 function noSuchFile(name: string): ThroughlineError {

@@ -100,7 +100,10 @@ const noneDeleted = () => ({
   pending: 0,
   /** Copies in buckets: a tombstone of each is here until it is deleted there. */
   remote: [] as { readonly name: string; readonly bucket: string; readonly prefix: string }[],
-  /** Deletion was not finished, and is at the next start or when it is asked for again. */
+  /**
+   * Deletion was not finished, and is when it is asked for again or at the next start; one with copies in buckets as
+   * soon as the disk lets it.
+   */
   failed: [] as { readonly name: string; readonly error: string }[],
   /** Their record cannot be read, so it is not known whose they are: delete them by name. */
   unreadable: [] as string[],
@@ -131,8 +134,12 @@ export async function deletePackages(
       const isElsewhere = await changes.run(name, () => bury(ports, name, since, receipt));
       // Outside of the mutex: the sender of the package may be waiting for it.
       await ports.sender?.stop(name);
-      const removed = await changes.run(name, () => removeHere(ports, name));
-      if (isElsewhere) ports.sender?.pending(name, { since });
+      const removed = await changes
+        .run(name, () => removeHere(ports, name))
+        .finally(() => {
+          // Also after a failure: what is left here goes before the copies do.
+          if (isElsewhere) ports.sender?.pending(name, { since });
+        });
       for (const place of places) receipt[place] += removed[place];
       if (removed.packages + removed.unfinished + removed.statuses > 0) receipt.deleted.push(name);
     } catch (error) {

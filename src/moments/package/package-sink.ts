@@ -11,7 +11,7 @@ export interface AudioRef {
 }
 
 /**
- * A moment that is complete and redacted: everything a package needs. The sink writes
+ * A moment that is complete: everything a package needs. The sink writes
  * `messages.json` from `messages`, `audio.wav` from `audio`, a file from each of `frames` and `attachments`, and
  * `feedback.json` by `writeManifest(sealRecord(record, …))`.
  */
@@ -26,8 +26,8 @@ export interface SealedMoment {
   readonly attachments?: ReadonlyMap<string, Uint8Array>;
 }
 
-/** Why a package could not be saved. The moment is kept and tried again, but for the last one. */
-export type SaveFailure = "disk_full" | "read_only" | "io" | "redaction_failed";
+/** Why a package could not be saved. The moment is kept and tried again. */
+export type SaveFailure = "disk_full" | "read_only" | "io";
 
 /** What `save` rejects with. Anything else that it rejects with counts as `io`. */
 export class SaveError extends Error {

@@ -137,15 +137,26 @@ function counting(length: number, from: number): Int16Array {
   return Int16Array.from({ length }, (_, i) => ((from + i) % 30_000) - 15_000);
 }
 
-test("sound fed in chunks of 20 ms for 3 minutes is the last 1,920,000 samples in 3,840,000 bytes", () => {
-  const audio = new AudioBuffer();
-  for (let i = 1; i <= 9_000; i++) {
-    audio.push(counting(320, i * 320), i * 20, {});
-  }
-  assert.deepEqual([audio.samples, audio.bytes], [1_920_000, 3_840_000]);
-  assert.deepEqual(samplesIn(audio), [...counting(1_920_000, 3_001 * 320)]);
-  assert.equal(audio.snapshot().filter(({ isEnd }) => isEnd).length, 6_000);
-});
+for (const [length, everyMs] of [
+  [320, 20],
+  [100, 6.25],
+  [32, 2],
+  [16, 1],
+] as const) {
+  test(`sound fed in chunks of ${everyMs} ms for 3 minutes is the last 120 s, to some ms`, () => {
+    const audio = new AudioBuffer();
+    const count = 2_880_000 / length;
+    for (let i = 1; i <= count; i++) audio.push(counting(length, i * length), i * everyMs, {});
+    const kept = samplesIn(audio);
+    assert.ok(kept.length <= 1_920_000 && kept.length > 1_919_840, `${kept.length}`);
+    assert.deepEqual([audio.samples, audio.bytes], [kept.length, kept.length * 2]);
+    assert.deepEqual(kept, [...counting(kept.length, (count + 1) * length - kept.length)]);
+    const pieces = audio.snapshot();
+    assert.ok(pieces.length <= 24_000);
+    const chunks = pieces.reduce((sum, piece) => sum + piece.chunks, 0);
+    assert.equal(chunks, Math.ceil(kept.length / length));
+  });
+}
 
 test("of a chunk that is longer than the buffer its end is kept, and of the one before it less than a second is lost", () => {
   const audio = new AudioBuffer();

@@ -140,15 +140,15 @@ function isRawFrame({ data, width, height, channels }: RawFrame): boolean {
   return isSized && data.length === width * height * channels;
 }
 
-/** A piece of sound as it is kept. Its samples must not change: snapshots share them. */
+/** A piece of sound as it is kept. Its samples must not change: snapshots share them. One that grew has the same `seq`. */
 export interface BufferedAudio {
   /** When it was received. */
   readonly atMs: number;
   readonly pcm: Int16Array;
   readonly bytes: number;
   readonly seq: number;
-  /** A chunk as it was fed ends with it. */
-  readonly isEnd: boolean;
+  /** How many chunks as they were fed end in it. */
+  readonly chunks: number;
   /** When the sample behind its last one was heard, on the sender's clock; null: not told. */
   readonly sourceEndMs: number | null;
 }
@@ -178,13 +178,38 @@ export class AudioBuffer extends Ring<BufferedAudio> {
     for (let end = Math.max(length - limits.audioSamples, 0); end < length; ) {
       const pcm = pcmOf(samples.subarray(end, end + limits.audioPieceSamples));
       end += pcm.length;
-      this.#seq++;
       const sourceEndMs = sourceMs === undefined ? null : sourceMs + millisOf(end);
-      const kept = { pcm, bytes: pcm.byteLength, seq: this.#seq, isEnd: end === length };
-      this.add({ ...kept, atMs, sourceEndMs });
+      this.#add({ pcm, atMs, sourceEndMs, chunks: Number(end === length) });
     }
     return "accepted";
   }
+
+  /** Adds a piece. A short one grows by those that come right behind it, so that short chunks do not fill the ring. */
+  #add({ pcm, ...piece }: Pick<BufferedAudio, "pcm" | "atMs" | "sourceEndMs" | "chunks">): void {
+    const last = this.newest;
+    const isNext = last !== undefined && piece.atMs - last.atMs < shortPieceMs;
+    const isShort =
+      isNext && last.bytes + pcm.byteLength <= (4 * limits.audioSamples) / limits.audioPieces;
+    if (!isShort) this.#seq++;
+    const all = isShort ? joinedPcm([last.pcm, pcm]) : pcm;
+    const chunks = piece.chunks + (isShort ? last.chunks : 0);
+    const grown = { ...piece, pcm: all, bytes: all.byteLength, seq: this.#seq, chunks };
+    this.add(grown, isShort ? last : undefined);
+  }
+}
+
+/** Sound that comes later after a short piece, in milliseconds, is one of its own. */
+const shortPieceMs = 50;
+
+/** Copies pieces of sound into one. */
+export function joinedPcm(pieces: readonly Int16Array[]): Int16Array {
+  const all = new Int16Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    all.set(piece, at);
+    at += piece.length;
+  }
+  return all;
 }
 
 /** How long so many samples take, in milliseconds. */

@@ -251,6 +251,25 @@ test("a post-roll of 2 s holds what came within it, and nothing later", async ()
   assert.deepEqual(record.target?.message_ids, ["a"]);
 });
 
+test("sound in chunks of 1 ms goes on through a reaction without a hole or a repeat", async () => {
+  const at = recorder();
+  let said = 0;
+  const feed = async (chunks: number) => {
+    for (let chunk = 0; chunk < chunks; chunk++, await at.timers.pass(1)) {
+      at.recorder.audio(Int16Array.from({ length: 16 }, () => said++));
+    }
+  };
+  await feed(103);
+  const receipt = at.recorder.record({ ...liked, postRollMs: 50 });
+  await feed(100);
+  await receipt.whenDurable();
+  const { record, audio } = at.sink.saved[0]!;
+  const kept = audio!.pcm.flatMap((pcm) => [...pcm]);
+  assert.deepEqual(kept, [...kept.keys()]);
+  assert.ok(kept.length > 140 * 16 && kept.length <= 154 * 16, `${kept.length}`);
+  assert.equal(record.audio_chunks, kept.length / 16);
+});
+
 const cuts: readonly [name: string, cut: (made: MomentRecorder) => unknown][] = [
   ["close()", (made) => made.close()],
   ["withdrawn consent", (made) => made.agree({ messages: true })],
@@ -365,41 +384,6 @@ test("what a full disk refuses at close() is tried once more, and so are those b
   const types = at.events.map(({ type }) => type.slice("feedback.".length));
   assert.deepEqual(types.slice(-4), ["failed", "discarded", "failed", "discarded"]);
 });
-
-test("a redaction changes what is saved before it is, and counts follow it", async () => {
-  const at = recorder({
-    redact: async (content) => ({
-      ...content,
-      messages: content.messages.slice(1),
-      frames: content.frames.slice(2),
-      audio: null,
-      redactions: [{ stream: "frames", count: 2, rule: "faces" }],
-    }),
-  });
-  fill(at);
-  await at.recorder.record(liked).whenDurable();
-  const { record } = at.sink.saved[0]!;
-  assert.deepEqual([record.num_messages, record.num_frames, record.audio_samples], [1, 1, 0]);
-  assert.equal(record.target?.index, 0);
-  assert.equal(record.frames[0]?.file, "frames/000000.jpg");
-  assert.deepEqual(record.redactions, [{ stream: "frames", count: 2, rule: "faces" }]);
-});
-
-const redactions: readonly [name: string, redact: NonNullable<RecorderOptions["redact"]>][] = [
-  ["throws", () => assert.fail("no")],
-  ["rejects", () => Promise.reject(new Error("no"))],
-  ["gives back nothing", () => undefined as never],
-];
-for (const [name, redact] of redactions) {
-  test(`when the redaction ${name}, nothing is saved and the receipt says redaction_failed`, async () => {
-    const at = recorder({ redact });
-    fill(at);
-    const receipt = at.recorder.record(liked);
-    await receipt.whenDecided();
-    assert.deepEqual([receipt.durable, receipt.reason], [false, "redaction_failed"]);
-    assert.equal(at.sink.attempts, 0);
-  });
-}
 
 test("forgetting a chat drops its messages and its moments that wait, and no others", async () => {
   const at = recorder();

@@ -2,57 +2,25 @@
 // held by reference; it becomes a package when it is saved, because the person who reacts does not wait for it.
 import { attachmentLimits, attachmentsOf, tokensOf } from "../../core/chat/attachments.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { Json } from "../../core/json.ts";
 import { frameFile } from "../package/content.ts";
 import { packageStamp } from "../package/package-name.ts";
+import { audioRateHz, type SealedMoment } from "../package/package-sink.ts";
 import {
-  type AudioRef,
-  audioRateHz,
-  SaveError,
-  type SealedMoment,
-} from "../package/package-sink.ts";
-import {
-  type AudioEntry,
   type Consent,
-  type FrameEntry,
   feedbackSchema,
   type PackageMessage,
   type PackageOwners,
   type PackageRecord,
-  type Redaction,
   type Reduced,
 } from "../package/record.ts";
 import type { MomentBuffers } from "./buffers.ts";
 import { effectiveConsent } from "./consent.ts";
 import type { Label, MomentInput } from "./label.ts";
-import { type BufferedAudio, type BufferedFrame, millisOf } from "./media.ts";
+import { type BufferedAudio, type BufferedFrame, joinedPcm, millisOf } from "./media.ts";
 import { draftMessage } from "./messages.ts";
 import type { Receipt } from "./receipt.ts";
 import { limits, millis, seconds, type Zero } from "./ring.ts";
 import { isOfChat, type TargetTurn } from "./target-turn.ts";
-
-export type DraftFrame = Omit<FrameEntry, "file"> & { readonly jpeg: Uint8Array };
-export type DraftAudio = Omit<AudioEntry, "file" | "rate_hz" | "channels" | "bits" | "samples"> &
-  AudioRef & { readonly chunks: number };
-
-/** Of a package, what a redaction may see and change. Media is shared: replaced, never written to. */
-export interface MomentContent {
-  readonly what: string;
-  readonly trigger: string;
-  readonly correction: PackageRecord["correction"];
-  readonly people: readonly string[];
-  readonly latched: { readonly [name: string]: Json };
-  readonly messages: readonly PackageMessage[];
-  readonly frames: readonly DraftFrame[];
-  readonly audio: DraftAudio | null;
-  readonly redactions: readonly Redaction[];
-}
-
-/**
- * Takes out what must not be kept, before a byte of it is written or sent, and notes what it took in
- * `redactions`. If it throws, nothing is saved. At a forced exit only one that answers at once counts.
- */
-export type Redact = (content: MomentContent) => MomentContent | Promise<MomentContent>;
 
 /** Reads a file that was sent in a chat; `undefined`: it is not there. */
 export type ReadFile = (chatId: string, sha256: string) => Promise<Uint8Array | undefined>;
@@ -121,7 +89,10 @@ function roll(moment: Moment, { frames, audio, messages }: MomentBuffers, endMs:
   };
   if (hasMedia(moment)) {
     moment.frames = [...moment.frames, ...frames.snapshot().filter(isLater(moment.frames))];
-    moment.audio = [...moment.audio, ...audio.snapshot().filter(isLater(moment.audio))];
+    const last = moment.audio.at(-1);
+    const grown = audio.snapshot().filter(({ seq, atMs }) => seq === last?.seq && atMs <= endMs);
+    const held = grown.length > 0 ? [...moment.audio.slice(0, -1), ...grown] : moment.audio;
+    moment.audio = [...held, ...audio.snapshot().filter(isLater(held))];
   }
   if (from === "transcript" || !consent.messages) return;
   const later = messages.snapshot().filter((message) => {
@@ -138,7 +109,7 @@ function endOf(moment: Moment, buffers: MomentBuffers, postMs: number) {
   const { provider = null, model = null } = captured;
   const firstMs = (frames[0]?.atMs ?? zero.atMs) - zero.atMs;
   return {
-    preMs: -Math.min(0, firstMs, draftAudio(audio, zero)?.start_t_ms ?? 0),
+    preMs: -Math.min(0, firstMs, soundOf(audio, zero)?.start_t_ms ?? 0),
     postMs,
     people: peopleOf(moment, buffers),
     latched: consent.messages ? captured : {},
@@ -165,15 +136,8 @@ export function factsOf(moment: Moment, buffers: MomentBuffers): MomentFacts {
   return { name: receipt.name, chat_id: chatId, people, messages: messages.map(({ id }) => id) };
 }
 
-function draftFrame(frame: BufferedFrame, zero: Zero): DraftFrame {
-  const { atMs, seq, width, height, camera, sourceMs: source_t_ms, jpeg } = frame;
-  const t = atMs - zero.atMs;
-  const timestamp = seconds(zero.wallMs + t);
-  return { t_ms: millis(t), timestamp, seq, width, height, camera, source_t_ms, jpeg };
-}
-
 /** The sound as one piece: its time is that of the newest sample, less the time of all of them. */
-function draftAudio(pieces: readonly BufferedAudio[], zero: Zero) {
+function soundOf(pieces: readonly BufferedAudio[], zero: Zero) {
   const newest = pieces.at(-1);
   if (newest === undefined) return null;
   const { sourceEndMs } = newest;
@@ -183,137 +147,93 @@ function draftAudio(pieces: readonly BufferedAudio[], zero: Zero) {
     samples,
     start_t_ms: millis(newest.atMs - lastsMs - zero.atMs),
     source_t_ms: sourceEndMs === null ? null : sourceEndMs - lastsMs,
-    chunks: pieces.filter(({ isEnd }) => isEnd).length,
   };
-}
-
-function joined(pieces: readonly BufferedAudio[], samples: number): Int16Array {
-  const pcm = new Int16Array(samples);
-  let at = 0;
-  for (const piece of pieces) {
-    pcm.set(piece.pcm, at);
-    at += piece.pcm.length;
-  }
-  return pcm;
 }
 
 interface Sealing {
   readonly sessionId: string;
   readonly software: PackageRecord["software"];
   readonly clock: Clock;
-  readonly redact?: Redact | undefined;
   readonly readFile: ReadFile;
 }
 
-/**
- * Makes a moment whole and redacted, the same one each time. Its files are read each time, so that none is
- * held while it waits.
- *
- * @throws SaveError `redaction_failed`
- */
+/** Makes a moment whole, the same one each time. Its files are read each time, so that none is held while it waits. */
 export async function sealMoment(moment: Moment, settings: Sealing): Promise<SealedMoment> {
-  const { redact, readFile } = settings;
-  try {
-    if (moment.whole === undefined) {
-      const content = contentOf(moment);
-      const left = redact === undefined ? content : await redact(content);
-      moment.whole = sealed(moment, left, settings);
-    }
-  } catch (cause) {
-    throw new SaveError("redaction_failed", { cause });
-  }
-  return { ...moment.whole, attachments: await sentFiles(moment.whole, readFile) };
+  moment.whole ??= sealed(moment, settings);
+  return { ...moment.whole, attachments: await sentFiles(moment.whole, settings.readFile) };
 }
 
-function contentOf({ label, ended, messages, frames, audio, zero }: Moment): MomentContent {
-  const { what, trigger, correction } = label;
-  const { people = [], latched = {} } = ended ?? {};
-  const sound = draftAudio(audio, zero);
-  return {
-    what,
-    trigger,
-    correction,
-    people,
-    latched,
-    messages,
-    frames: frames.map((frame) => draftFrame(frame, zero)),
-    audio: sound && { ...sound, pcm: [joined(audio, sound.samples)] },
-    redactions: [],
-  };
-}
-
-/** Makes it whole: counts, indexes and ranges follow from what is left of it. */
+/** Makes it whole: counts, indexes and ranges follow from what it holds. */
 function sealed(
-  { receipt, label, input, zero, ended, target, ...moment }: Moment,
-  { messages, frames, audio, ...content }: MomentContent,
+  { receipt, label, input, zero, ended, target, messages, frames, audio, ...moment }: Moment,
   { sessionId, software, clock }: Sealing,
 ): SealedMoment {
   if (ended === undefined) throw new Error("the moment has not ended");
-  const { sentiment, source, channel, score, annotator } = label;
-  const judged = placedTarget(target.judged, messages);
+  const { postRollMs: _, ...judgement } = label;
   const { triggerTurn } = target;
   const asked = messages.findIndex(({ id }) => id === triggerTurn?.message_id);
+  const sound = soundOf(audio, zero);
   const format = { file: "audio.wav", rate_hz: audioRateHz, channels: 1, bits: 16 } as const;
   const record: PackageRecord = {
-    ...content,
+    ...judgement,
     id: receipt.id,
     name: receipt.name,
     uuid: moment.uuid,
     schema: feedbackSchema,
     timestamp: seconds(zero.wallMs),
     timestamp_str: packageStamp(zero.wallMs),
-    sentiment,
-    source,
-    channel,
-    score,
-    annotator,
     software,
     session_id: sessionId,
     sealed_timestamp: seconds(clock.now()),
     chat_id: moment.chatId,
+    people: ended.people,
+    latched: ended.latched,
     provider: ended.provider,
     model: ended.model,
     matched: input.matched ?? [],
     supersedes: input.supersedes ?? null,
     trace: null,
+    redactions: [],
     consent: effectiveConsent(moment.consent),
     reduced: moment.reduced,
     window: {
       pre_ms: millis(ended.preMs),
       post_ms: millis(ended.postMs),
       from: moment.from,
-      first_seq: moment.messages[0]?.seq ?? null,
-      last_seq: moment.messages.at(-1)?.seq ?? null,
+      first_seq: messages[0]?.seq ?? null,
+      last_seq: messages.at(-1)?.seq ?? null,
     },
     num_messages: messages.length,
     num_frames: frames.length,
-    audio_chunks: audio?.chunks ?? 0,
-    audio_samples: audio?.samples ?? 0,
-    target: judged,
-    // What was judged may have been redacted away.
-    target_reason: judged === null ? (target.reason ?? "no_assistant_turn") : null,
+    audio_chunks: audio.reduce((sum, { chunks }) => sum + chunks, 0),
+    audio_samples: sound?.samples ?? 0,
+    target: placedTarget(target.judged, messages),
+    target_reason: target.reason,
     trigger_turn: triggerTurn && { ...triggerTurn, index: asked < 0 ? null : asked },
-    frames: frames.map(({ jpeg: _, ...frame }, index) => ({ file: frameFile(index), ...frame })),
-    audio: audio && {
-      ...format,
-      samples: audio.samples,
-      start_t_ms: audio.start_t_ms,
-      source_t_ms: audio.source_t_ms ?? null,
-    },
+    frames: frames.map(({ atMs, seq, width, height, camera, sourceMs: source_t_ms }, index) => {
+      const t = atMs - zero.atMs;
+      const times = { t_ms: millis(t), timestamp: seconds(zero.wallMs + t) };
+      return { file: frameFile(index), ...times, seq, width, height, camera, source_t_ms };
+    }),
+    audio: sound && { ...format, ...sound },
   };
-  return { record, messages, frames: frames.map(({ jpeg }) => jpeg), audio };
+  const pcm = joinedPcm(audio.map((piece) => piece.pcm));
+  return {
+    record,
+    messages,
+    frames: frames.map(({ jpeg }) => jpeg),
+    audio: sound && { pcm: [pcm], samples: sound.samples },
+  };
 }
 
 function placedTarget(
   judged: TargetTurn["judged"],
   messages: readonly PackageMessage[],
 ): PackageRecord["target"] {
-  const kept = messages.filter(({ id }) => judged?.message_ids.includes(id));
-  const [first, last] = [kept[0], kept.at(-1)];
-  if (judged === null || first === undefined || last === undefined) return null;
-  const index = messages.indexOf(first);
-  const count = messages.indexOf(last) - index + 1;
-  return { ...judged, message_ids: kept.map(({ id }) => id), index, count };
+  if (judged === null) return null;
+  const isJudged = ({ id }: PackageMessage) => judged.message_ids.includes(id);
+  const index = messages.findIndex(isJudged);
+  return { ...judged, index, count: messages.findLastIndex(isJudged) - index + 1 };
 }
 
 /**

@@ -18,7 +18,7 @@ export interface MomentEvent {
   readonly receipt: ReceiptState;
 }
 
-type Recording = "sessionId" | "software" | "consent" | "encoder" | "redact";
+type Recording = "sessionId" | "software" | "consent" | "encoder";
 
 export interface RecorderOptions extends Pick<MomentsOptions, Recording> {
   /** Where moments are kept. */

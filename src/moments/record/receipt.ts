@@ -5,8 +5,8 @@ import type { Reduced } from "../package/record.ts";
 
 /**
  * Why not. Refused, and nothing existed: `busy, duplicate, closed`. Else a save failed:
- * `disk_full, read_only, io` are tried again; `redaction_failed, forgotten` are final, and so is `closed`
- * for one that was accepted: there was no time to save it.
+ * `disk_full, read_only, io` are tried again; `forgotten` is final, and so is `closed` for one that was accepted:
+ * there was no time to save it.
  */
 export type ReceiptReason = "busy" | "duplicate" | "closed" | "forgotten" | SaveFailure;
 
@@ -32,15 +32,22 @@ export interface ReceiptState {
  * What `record()` returns: it keeps reporting what became of the moment. The promises are methods,
  * because a rejected promise that the caller did not ask for would end the process.
  */
-export class Receipt {
-  #state: ReceiptState;
+export class Receipt implements ReceiptState {
+  declare readonly id: string;
+  declare readonly name: string;
+  declare readonly accepted: boolean;
+  declare readonly durable: boolean;
+  declare readonly uploaded: boolean;
+  declare readonly reason?: ReceiptReason;
+  declare readonly reduced?: Reduced;
+  declare readonly duplicate_of?: string;
   readonly #decided = Promise.withResolvers<void>();
   readonly #durable = Promise.withResolvers<void>();
   readonly #uploaded = Promise.withResolvers<void>();
 
   /** @param uploads whether this run uploads packages. */
   constructor(state: ReceiptState, uploads = true) {
-    this.#state = state;
+    Object.assign(this, state);
     if (!uploads && !state.uploaded) {
       const says = "nothing is uploaded: the storage mode is local";
       this.#uploaded.reject(new ThroughlineError(says, { code: "THROUGHLINE_CONFIGURATION" }));
@@ -51,34 +58,9 @@ export class Receipt {
     else this.#settle();
   }
 
-  get id(): string {
-    return this.#state.id;
-  }
-  get name(): string {
-    return this.#state.name;
-  }
-  get accepted(): boolean {
-    return this.#state.accepted;
-  }
-  get durable(): boolean {
-    return this.#state.durable;
-  }
-  get uploaded(): boolean {
-    return this.#state.uploaded;
-  }
-  get reason(): ReceiptReason | undefined {
-    return this.#state.reason;
-  }
-  get reduced(): Reduced | undefined {
-    return this.#state.reduced;
-  }
-  get duplicate_of(): string | undefined {
-    return this.#state.duplicate_of;
-  }
-
   /** As it is now. */
   toJSON(): ReceiptState {
-    return this.#state;
+    return { ...(this as ReceiptState) };
   }
 
   /** Resolves when it is durable, or as soon as something says why it is not. Never rejects. */
@@ -107,13 +89,12 @@ export class Receipt {
 
   /** For the recorder alone. */
   update(change: Partial<ReceiptState>): void {
-    const { reason: _, ...rest } = this.#state;
     // What stood in the way is over once it is durable.
-    this.#state = { ...(change.durable ? rest : this.#state), ...change };
-    const { durable, uploaded, reason } = this.#state;
-    if (durable || reason !== undefined) this.#decided.resolve();
-    if (durable) this.#durable.resolve();
-    if (uploaded) this.#uploaded.resolve();
+    if (change.durable) Reflect.deleteProperty(this, "reason");
+    Object.assign(this, change);
+    if (this.durable || this.reason !== undefined) this.#decided.resolve();
+    if (this.durable) this.#durable.resolve();
+    if (this.uploaded) this.#uploaded.resolve();
   }
 
   /** For the recorder alone: it will not become durable. */
@@ -123,7 +104,7 @@ export class Receipt {
   }
 
   #settle(): void {
-    const why = `The moment was not kept: ${this.#state.reason}`;
+    const why = `The moment was not kept: ${this.reason}`;
     const error = new ThroughlineError(why, { code: "THROUGHLINE_UNAVAILABLE" });
     this.#decided.resolve();
     this.#durable.reject(error);

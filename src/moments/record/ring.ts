@@ -10,7 +10,7 @@ export const limits = {
   oneFrameBytes: 2_097_152,
   /** Between accepted pictures: by the sender's time where both have one, else by when they came. */
   frameEveryMs: 500,
-  /** 120 s of 16 kHz, in pieces of at most a second and, if they are short, at least 5 ms. */
+  /** 120 s of 16 kHz, in pieces of at most a second; short ones are joined to at least 5 ms on average. */
   audioSamples: 1_920_000,
   audioPieces: 24_000,
   audioPieceSamples: 16_000,
@@ -66,7 +66,7 @@ export class Ring<T extends Sized> {
     if (old === undefined) {
       this.expire(item.atMs);
       this.#items.push(item);
-    } else this.#items[this.#items.indexOf(old)] = item;
+    } else this.#items[this.#items.lastIndexOf(old)] = item;
     this.#bytes += item.bytes - (old?.bytes ?? 0);
     const { count, bytes } = this.#limits;
     while (this.#items.length > count || (this.#bytes > bytes && this.#items.length > 0)) {
@@ -78,6 +78,10 @@ export class Ring<T extends Sized> {
   expire(nowMs: number): void {
     const { ageMs = Number.POSITIVE_INFINITY } = this.#limits;
     while (nowMs - (this.#items[0]?.atMs ?? nowMs) > ageMs) this.#drop();
+  }
+
+  get newest(): T | undefined {
+    return this.#items.at(-1);
   }
 
   /** Oldest first; the caller's own list. */

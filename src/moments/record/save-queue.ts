@@ -1,12 +1,7 @@
 import { errorName } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Timers, until } from "../../core/timers.ts";
-import {
-  type PackageSink,
-  SaveError,
-  type SaveFailure,
-  type SealedMoment,
-} from "../package/package-sink.ts";
+import { type PackageSink, SaveError, type SealedMoment } from "../package/package-sink.ts";
 import type { Moment } from "./moment.ts";
 import type { Receipt } from "./receipt.ts";
 
@@ -14,7 +9,6 @@ interface SaveQueuePorts {
   readonly sink: PackageSink;
   readonly timers: Timers;
   readonly logger: Logger;
-  /** @throws SaveError `redaction_failed` */
   readonly seal: (moment: Moment) => Promise<SealedMoment>;
   /** A receipt has changed. */
   readonly told: (what: "durable" | "failed" | "discarded" | "uploaded", receipt: Receipt) => void;
@@ -118,10 +112,6 @@ export class SaveQueue {
     const { receipt } = moment;
     const reason = error instanceof SaveError ? error.reason : "io";
     this.#remove(moment);
-    if (reason === "redaction_failed") {
-      this.#discard(moment, reason);
-      return;
-    }
     receipt.update({ reason });
     const fields = { id: receipt.id, reason, error: errorName(error) };
     this.#ports.logger.warn(fields, "a moment was not saved");
@@ -145,7 +135,7 @@ export class SaveQueue {
     this.#discard(moment, "closed");
   }
 
-  #discard({ receipt }: Moment, reason: "closed" | "forgotten" | SaveFailure): void {
+  #discard({ receipt }: Moment, reason: "closed" | "forgotten"): void {
     receipt.fail(reason);
     this.#ports.told("discarded", receipt);
   }

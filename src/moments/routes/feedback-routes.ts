@@ -38,56 +38,43 @@ export function addFeedbackRoutes(router: Router, moments: Moments, media: Media
 }
 
 function addConsent(router: Router, moments: Moments, media: MediaSockets): void {
-  router.add(
-    {
-      method: "get",
-      path: "/api/feedback/stats",
-      id: "getFeedbackStats",
-      summary:
-        "Get what the rolling buffers hold, where packages go, and what waits for the bucket",
-      answers: { 200: answer("The numbers.", "stats") },
-    },
-    () => json(media.state()),
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/feedback/consent",
-      id: "agree",
-      body: consentBody,
-      summary: "Set what may be kept, sent and exported from now on, and nothing else",
-      description:
-        "Pictures and sound are off until they are agreed to. Whatever is withdrawn leaves the buffers at " +
-        "once. The consent also applies to later runs, and to all running servers of this companion.",
-      answers: { 200: answer("What is agreed to.", "consent") },
-    },
-    async ({ body }) => json(await moments.agree(body)),
-  );
+  router.get("/api/feedback/stats", {
+    id: "getFeedbackStats",
+    summary: "Get what the rolling buffers hold, where packages go, and what waits for the bucket",
+    answers: { 200: answer("The numbers.", "stats") },
+    answer: () => json(media.state()),
+  });
+  router.post("/api/feedback/consent", {
+    id: "agree",
+    body: consentBody,
+    summary: "Set what may be kept, sent and exported from now on, and nothing else",
+    description:
+      "Pictures and sound are off until they are agreed to. Whatever is withdrawn leaves the buffers at " +
+      "once. The consent also applies to later runs, and to all running servers of this companion.",
+    answers: { 200: answer("What is agreed to.", "consent") },
+    answer: async ({ body }) => json(await moments.agree(body)),
+  });
 }
 
 /** How long a reaction is waited for; then it is said that it is not durable yet. */
 const durableWithinMs = 10_000;
 
 function addReactions(router: Router, moments: Moments): void {
-  router.add(
-    {
-      method: "post",
-      path: "/api/feedback",
-      id: "recordFeedback",
-      body: reaction,
-      headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
-      summary: "Record a reaction, and keep what led to it",
-      description:
-        "Answers when it is durable (201), or not yet (202). 200: it repeats a touch of the last 30 s. With a " +
-        "`target_message_id` it supersedes the reaction that this message has. The same " +
-        "`Idempotency-Key` gets the first receipt, as long as its package is there.",
-      answers: {
-        200: answer("It repeats a touch of the last 30 s.", "receipt"),
-        201: answer("It is durable.", "receipt"),
-        202: answer("It is held in memory, and not durable yet.", "receipt"),
-      },
+  router.post("/api/feedback", {
+    id: "recordFeedback",
+    body: reaction,
+    headers: () => z.object({ "Idempotency-Key": z.string().optional() }),
+    summary: "Record a reaction, and keep what led to it",
+    description:
+      "Answers when it is durable (201), or not yet (202). 200: it repeats a touch of the last 30 s. With a " +
+      "`target_message_id` it supersedes the reaction that this message has. The same " +
+      "`Idempotency-Key` gets the first receipt, as long as its package is there.",
+    answers: {
+      200: answer("It repeats a touch of the last 30 s.", "receipt"),
+      201: answer("It is durable.", "receipt"),
+      202: answer("It is held in memory, and not durable yet.", "receipt"),
     },
-    async ({ body }, context) => {
+    answer: async ({ body }, context) => {
       const { recorder } = moments;
       const key = context.req.header("idempotency-key");
       const { chat_id, target_message_id, post_roll_ms, ...input } = body;
@@ -112,19 +99,15 @@ function addReactions(router: Router, moments: Moments): void {
       await until(durable, { ms: durableWithinMs });
       return receiptResponse(recorded);
     },
-  );
-  router.add(
-    {
-      method: "get",
-      path: "/api/chats/{id}/reactions",
-      id: "listReactions",
-      summary: "List the reactions to the messages of a chat, one for each turn",
-      description:
-        "A newer reaction supersedes the one before. Of several servers, each lists those that it recorded.",
-      answers: { 200: answer("The reactions.", "reactions") },
-    },
-    async ({ params }) => json({ reactions: await moments.packages.reactions(params.id) }),
-  );
+  });
+  router.get("/api/chats/{id}/reactions", {
+    id: "listReactions",
+    summary: "List the reactions to the messages of a chat, one for each turn",
+    description:
+      "A newer reaction supersedes the one before. Of several servers, each lists those that it recorded.",
+    answers: { 200: answer("The reactions.", "reactions") },
+    answer: async ({ params }) => json({ reactions: await moments.packages.reactions(params.id) }),
+  });
 }
 
 /** How often a reaction is read at most, where words are removed while it is read. */
@@ -168,7 +151,7 @@ async function transcriptOf({ ports }: Router, chatId = "", messageId = "") {
 }
 
 /** Reasons that are final: nothing is left that could still become durable. */
-const lostBy: readonly unknown[] = ["closed", "forgotten", "redaction_failed"];
+const lostBy: readonly unknown[] = ["closed", "forgotten"];
 
 function receiptResponse(recorded: Receipt): Response {
   const state = recorded.toJSON();
@@ -189,53 +172,44 @@ const filePiece = { types: ["application/json", "audio/wav"] } as const;
 const picture = { types: ["image/jpeg"] } as const;
 
 function addPackages(router: Router, moments: Moments): void {
-  router.add(
-    {
-      method: "get",
-      path: "/api/feedback",
-      id: "listFeedback",
-      query: packageFilter,
-      summary: "List the packages, newest first",
-      description:
-        "By the second of the reaction. Within one second they are in no particular order. One request looks at " +
-        "500 packages at most: a page of a filtered list can be short, or empty, and have a `cursor`.",
-      answers: { 200: answer("A page.", "packageList") },
-    },
-    async ({ query }) => json(await packagePage(router, moments, query)),
-  );
-  router.add(
-    {
-      method: "get",
-      path: "/api/feedback/{name}",
-      id: "getFeedback",
-      params: name,
-      summary: "Get one package: its record, its words, its state",
-      description: "404, like its files, if a message in it was hidden or erased since.",
-      answers: { 200: answer("The package.", "onePackage") },
-    },
-    async ({ params }) => packageAnswer(await readShown(router, moments, params.name)),
-  );
+  router.get("/api/feedback", {
+    id: "listFeedback",
+    query: packageFilter,
+    summary: "List the packages, newest first",
+    description:
+      "By the second of the reaction. Within one second they are in no particular order. One request looks at " +
+      "500 packages at most: a page of a filtered list can be short, or empty, and have a `cursor`.",
+    answers: { 200: answer("A page.", "packageList") },
+    answer: async ({ query }) => json(await packagePage(router, moments, query)),
+  });
+  router.get("/api/feedback/{name}", {
+    id: "getFeedback",
+    params: name,
+    summary: "Get one package: its record, its words, its state",
+    description: "404, like its files, if a message in it was hidden or erased since.",
+    answers: { 200: answer("The package.", "onePackage") },
+    answer: async ({ params }) => packageAnswer(await readShown(router, moments, params.name)),
+  });
   for (const folder of ["", "frames/"] as const) {
-    router.add(
-      {
-        method: "get",
-        id: folder === "" ? "getFeedbackFile" : "getFeedbackFrame",
-        path: `/api/feedback/{name}/${folder}{file}`,
-        params: filePath,
-        summary: folder === "" ? "Download a file of a package" : "Download a picture of a package",
-        description: "Accepts one `Range`. A range that begins past the end is 416.",
-        answers: {
-          200: { says: "The bytes.", ...(folder === "" ? wholeFile : picture) },
-          206: { says: "The bytes that were asked for.", ...(folder === "" ? filePiece : picture) },
-        },
+    router.get(`/api/feedback/{name}/${folder}{file}`, {
+      id: folder === "" ? "getFeedbackFile" : "getFeedbackFrame",
+      params: filePath,
+      summary: folder === "" ? "Download a file of a package" : "Download a picture of a package",
+      description: "Accepts one `Range`. A range that begins past the end is 416.",
+      answers: {
+        200: { says: "The bytes.", ...(folder === "" ? wholeFile : picture) },
+        206: { says: "The bytes that were asked for.", ...(folder === "" ? filePiece : picture) },
       },
-      async ({ params }, context) => {
+      answer: async ({ params }, context) => {
         // A picture holds no words, and a player asks for hundreds of them.
         if (folder === "") await readShown(router, moments, params.name);
-        const part = await moments.packages.file(params.name, folder + params.file);
-        return sentPart(part, params.file, context.req.header("range"), isHead(context));
+        const range = rangeIn(context.req.header("range"));
+        const { start = 0, end } = range ?? {};
+        const until = isHead(context) ? start : end;
+        const part = await moments.packages.file(params.name, folder + params.file, start, until);
+        return sentPart(part, params.file, range, isHead(context));
       },
-    );
+    });
   }
 }
 
@@ -244,82 +218,62 @@ const deleted = {
 };
 
 function addPackageChanges(router: Router, moments: Moments): void {
-  router.add(
-    {
-      method: "post",
-      path: "/api/feedback/{name}/verify",
-      id: "verifyFeedback",
-      params: name,
-      summary: "Compare every byte of a package with its seal",
-      answers: {
-        200: answer("The differences; usually none.", "verification"),
-      },
+  router.post("/api/feedback/{name}/verify", {
+    id: "verifyFeedback",
+    params: name,
+    summary: "Compare every byte of a package with its seal",
+    answers: {
+      200: answer("The differences; usually none.", "verification"),
     },
-    async ({ params }) => {
+    answer: async ({ params }) => {
       const { state, differences } = await moments.packages.verify(params.name);
       return json({ verified: state === "whole", state, differences });
     },
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/feedback/{name}/retract",
-      id: "retractFeedback",
-      params: name,
-      body: retraction,
-      summary: "Take a reaction back: the package stays, and no export has it",
-      description:
-        "404 if a message in it was hidden or erased since; it is taken back all the same.",
-      answers: {
-        200: answer("The package.", "onePackage"),
-        202: answer("It is not here: the mark will be sent to the bucket.", "retractedThere"),
-      },
+  });
+  router.post("/api/feedback/{name}/retract", {
+    id: "retractFeedback",
+    params: name,
+    body: retraction,
+    summary: "Take a reaction back: the package stays, and no export has it",
+    description:
+      "404 if a message in it was hidden or erased since; it is taken back all the same.",
+    answers: {
+      200: answer("The package.", "onePackage"),
+      202: answer("It is not here: the mark will be sent to the bucket.", "retractedThere"),
     },
-    async ({ params, body }) => {
+    answer: async ({ params, body }) => {
       const mark = { by: null, reason: body.reason ?? null };
       const where = await moments.retract(params.name, mark);
       if (where === "bucket") return json({ name: params.name, pending: true }, 202);
       return packageAnswer(await readShown(router, moments, params.name));
     },
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/feedback/{name}/preserve",
-      id: "preserveFeedback",
-      params: name,
-      body: preservation,
-      summary: "Protect a package from being removed, or stop protecting it",
-      answers: { 200: answer("Its state.", "packageStatus") },
-    },
-    async ({ params, body }) => {
+  });
+  router.post("/api/feedback/{name}/preserve", {
+    id: "preserveFeedback",
+    params: name,
+    body: preservation,
+    summary: "Protect a package from being removed, or stop protecting it",
+    answers: { 200: answer("Its state.", "packageStatus") },
+    answer: async ({ params, body }) => {
       const { preserved = true, reason = null } = body;
       const mark = preserved ? { by: null, reason } : null;
       return json(await moments.packages.preserve(params.name, mark));
     },
-  );
-  router.add(
-    {
-      method: "delete",
-      path: "/api/feedback/{name}",
-      id: "deleteFeedback",
-      params: name,
-      summary: "Delete a package everywhere",
-      answers: deleted,
-    },
-    async ({ params }) => json(await moments.forget({ name: params.name })),
-  );
-  router.add(
-    {
-      method: "delete",
-      path: "/api/feedback",
-      id: "deleteFeedbackOf",
-      query: whose,
-      summary: "Delete the packages of a chat, or those in which a person was seen",
-      description: "Say which of the two.",
-      answers: deleted,
-    },
-    async ({ query }) => {
+  });
+  router.delete("/api/feedback/{name}", {
+    id: "deleteFeedback",
+    params: name,
+    summary: "Delete a package everywhere",
+    answers: deleted,
+    answer: async ({ params }) => json(await moments.forget({ name: params.name })),
+  });
+  router.delete("/api/feedback", {
+    id: "deleteFeedbackOf",
+    query: whose,
+    summary: "Delete the packages of a chat, or those in which a person was seen",
+    description: "Say which of the two.",
+    answers: deleted,
+    answer: async ({ query }) => {
       const { chat_id: chatId, person } = query;
       if ((chatId === undefined) === (person === undefined)) {
         throw invalid("either chat_id or person must be given");
@@ -327,41 +281,46 @@ function addPackageChanges(router: Router, moments: Moments): void {
       const selection = chatId === undefined ? { person: person ?? "" } : { chatId };
       return json(await moments.forget(selection));
     },
-  );
+  });
 }
 
 function packageAnswer({ manifest, messages, status, incomplete }: ReadPackage): Response {
   return json({ feedback: manifest, messages, status: status ?? null, incomplete });
 }
 
-/**
- * Sends a file, or one range of its bytes that begins at its start or later: what players ask for. One that ends
- * before it begins is no range, as if none was asked for.
- */
-function sentPart(part: PackageFile, file: string, range = "", isHead: boolean): Response {
-  const [, first, last = ""] = /^bytes=(\d{1,15})-(\d{1,15})?$/.exec(range) ?? [];
-  const isRange = first !== undefined && (last === "" || Number(last) >= Number(first));
-  const start = isRange ? Number(first) : 0;
-  const end =
-    isRange && last !== "" ? Math.min(Number(last) + 1, part.bytes.length) : part.bytes.length;
-  if (isRange && start >= part.bytes.length) {
+/** One range of bytes, up to `end`: what players ask for. */
+interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Reads a range that begins at the start or later. One that ends before it begins is none, as if it was not asked for. */
+function rangeIn(header = ""): ByteRange | undefined {
+  const [, first, last = "Infinity"] = /^bytes=(\d{1,15})-(\d{1,15})?$/.exec(header) ?? [];
+  const [start, end] = [Number(first), Number(last) + 1];
+  return first === undefined || end <= start ? undefined : { start, end };
+}
+
+function sentPart(part: PackageFile, file: string, range: ByteRange | undefined, isHead: boolean) {
+  const { size, bytes, mediaType } = part;
+  const { start, end } = { start: 0, end: size, ...range };
+  if (range !== undefined && start >= size) {
     // RFC 9110, 15.5.17.
-    const says = `there are ${part.bytes.length} bytes, and no such range`;
-    const refused = problem("THROUGHLINE_INVALID", says);
+    const refused = problem("THROUGHLINE_INVALID", `there are ${size} bytes, and no such range`);
     return problemResponse(
       { ...refused, title: "Range Not Satisfiable", status: 416 },
-      { "content-range": `bytes */${part.bytes.length}` },
+      { "content-range": `bytes */${size}` },
     );
   }
+  const behind = Math.min(end, size);
   const headers = new Headers({
-    ...foreignFile(file, part.mediaType),
-    "content-length": String(end - start),
+    ...foreignFile(file, mediaType),
+    "content-length": String(behind - start),
     "accept-ranges": "bytes",
   });
-  if (isRange) headers.set("content-range", `bytes ${start}-${end - 1}/${part.bytes.length}`);
-  const body = isHead ? null : new Uint8Array(part.bytes.subarray(start, end));
-  const init = { status: isRange ? 206 : 200, headers };
-  return new Response(body, init);
+  if (range !== undefined) headers.set("content-range", `bytes ${start}-${behind - 1}/${size}`);
+  const status = range === undefined ? 200 : 206;
+  return new Response(isHead ? null : new Uint8Array(bytes), { status, headers });
 }
 
 type Query = z.infer<ReturnType<typeof packageFilter>>;

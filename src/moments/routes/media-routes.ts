@@ -51,49 +51,41 @@ const maxAudioBytes = 4 * 1024 * 1024;
 function addFeeds(router: Router, { recorder }: Moments): void {
   const camera = () =>
     z.string().regex(/^[\w .-]{1,64}$/, "must be 1 to 64 letters, digits and ._-");
-  router.add(
-    {
-      method: "post",
-      path: "/api/frames",
-      id: "feedFrame",
-      bytes: [jpeg],
-      query: () => z.strictObject({ ...clockFields(), camera: camera().optional() }),
-      summary:
-        "Feed a picture; one in half a second (by `captured_ms`, else by when it came) is kept for two minutes",
-      description:
-        "A body that is no whole JPEG of 1 to 8,192 pixels a side is 400, a picture that is too large 413.",
-      answers: { 200: { says: "Whether it was kept.", schema: schemaOf("pushed") } },
-    },
-    async ({ query }, context) => {
+  router.post("/api/frames", {
+    id: "feedFrame",
+    bytes: [jpeg],
+    query: () => z.strictObject({ ...clockFields(), camera: camera().optional() }),
+    summary:
+      "Feed a picture; one in half a second (by `captured_ms`, else by when it came) is kept for two minutes",
+    description:
+      "A body that is no whole JPEG of 1 to 8,192 pixels a side is 400, a picture that is too large 413.",
+    answers: { 200: { says: "Whether it was kept.", schema: schemaOf("pushed") } },
+    answer: async ({ query }, context) => {
       const bytes = await readMedia(context.req.raw, [jpeg], maxFrameBytes);
       const push = { ...timeOf(query), camera: query.camera };
       return pushed(recorder.frame(bytes, push));
     },
-  );
-  router.add(
-    {
-      method: "post",
-      path: "/api/audio",
-      id: "feedAudio",
-      bytes: sampleTypes,
-      query: () =>
-        z.strictObject({
-          format: z.enum(["s16le", "f32le"]).optional(),
-          rate: z.literal("16000", "must be 16000: resample the sound first").optional(),
-          channels: z.literal("1", "must be 1: mix the channels first").optional(),
-          ...clockFields(),
-        }),
-      summary: "Feed raw samples, 16 kHz mono; the last two minutes are kept",
-      description: "Little endian. Another rate or more channels are 400.",
-      answers: { 200: { says: "Whether they were kept.", schema: schemaOf("pushed") } },
-    },
-    async ({ query }, context) => {
+  });
+  router.post("/api/audio", {
+    id: "feedAudio",
+    bytes: sampleTypes,
+    query: () =>
+      z.strictObject({
+        format: z.enum(["s16le", "f32le"]).optional(),
+        rate: z.literal("16000", "must be 16000: resample the sound first").optional(),
+        channels: z.literal("1", "must be 1: mix the channels first").optional(),
+        ...clockFields(),
+      }),
+    summary: "Feed raw samples, 16 kHz mono; the last two minutes are kept",
+    description: "Little endian. Another rate or more channels are 400.",
+    answers: { 200: { says: "Whether they were kept.", schema: schemaOf("pushed") } },
+    answer: async ({ query }, context) => {
       const { format: encoding = "s16le" } = query;
       const bytes = await readMedia(context.req.raw, sampleTypes, maxAudioBytes);
       if (bytes.length % (encoding === "s16le" ? 2 : 4) !== 0) throw invalid("half a sample");
       return pushed(recorder.audio(bytes, { ...timeOf(query), encoding }));
     },
-  );
+  });
 }
 
 const refusals: Partial<Record<PushResult, readonly [ErrorCode, string]>> = {
@@ -118,22 +110,18 @@ function timeOf({ captured_ms }: { readonly captured_ms?: string | undefined }) 
 /** A whole package as one file: what a person may take away. */
 function addArchive(router: Router, moments: Moments): void {
   const { packages } = moments;
-  router.add(
-    {
-      method: "get",
-      path: "/api/feedback/{name}/package.tar",
-      id: "downloadFeedback",
-      params: name,
-      summary: "Download a whole package as one tar file",
-      description:
-        "Its files as they are, `feedback.json` last. The download of a damaged package breaks off.",
-      answers: { 200: { says: "The file.", types: ["application/x-tar"] } },
-    },
-    async ({ params }, context) => {
+  router.get("/api/feedback/{name}/package.tar", {
+    id: "downloadFeedback",
+    params: name,
+    summary: "Download a whole package as one tar file",
+    description:
+      "Its files as they are, `feedback.json` last. The download of a damaged package breaks off.",
+    answers: { 200: { says: "The file.", types: ["application/x-tar"] } },
+    answer: async ({ params }, context) => {
       const { manifest } = await readShown(router, moments, params.name);
       const paths = [...manifest.files.map(({ path }) => path), "feedback.json"];
       const parts = paths.map((path) => () => packages.file(params.name, path));
-      const sealed = (await packages.file(params.name, "feedback.json")).bytes.length;
+      const sealed = (await packages.file(params.name, "feedback.json", 0, 0)).size;
       const sizes = [...manifest.files.map(({ bytes }) => bytes), sealed];
       const failed = (error: unknown) => {
         reportError(router.ports, error, { route: context.get("route") });
@@ -147,5 +135,5 @@ function addArchive(router: Router, moments: Moments): void {
         },
       });
     },
-  );
+  });
 }

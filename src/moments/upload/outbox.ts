@@ -262,18 +262,20 @@ export class Outbox implements Sender {
   async #send(item: Item): Promise<void> {
     const { name } = item;
     const { packages } = this.#ports;
+    let asked: Tombstone | PackageStatus | undefined;
     let isUploaded = false;
     const failure = await this.#attempt(name, async (signal) => {
       const tombstone = await packages.tombstone(name);
       const status = tombstone ? undefined : await packages.status(name);
+      asked = tombstone ?? status;
       if (status) isUploaded = await this.#agree(name, status, signal);
-      // What is still here of something forgotten goes first, and its tombstone last.
       if (tombstone === undefined) return;
-      if (await packages.knows(name)) throw new UploadFailure("local_io", { code: "StillHere" });
+      // What is still here of something forgotten goes first, and its tombstone last.
+      if (await packages.knows(name)) await packages.finishDeletion(name);
       await this.#delete(name, tombstone, signal);
     });
     if (failure === stopped) return;
-    if (failure !== undefined) return this.#settle(item, failure);
+    if (failure !== undefined) return this.#settle(item, failure, asked);
     // What was asked for since is another item.
     if (this.#items.get(name) === item) this.#items.delete(name);
     if (isUploaded) this.#uploaded(name);
@@ -334,7 +336,11 @@ export class Outbox implements Sender {
   }
 
   /** Notes a failure, in its file too if it is another than before, and when it is tried again. */
-  async #settle(item: Item, failure: UploadFailure): Promise<void> {
+  async #settle(
+    item: Item,
+    failure: UploadFailure,
+    asked: Tombstone | PackageStatus | undefined,
+  ): Promise<void> {
     const { clock, logger, packages } = this.#ports;
     const { name, error: before } = item;
     const error = failure.note;
@@ -349,10 +355,12 @@ export class Outbox implements Sender {
       if (failure.waits === "package") item.dueAt += waitMs(item.attempts, this.#ports.jitter);
     }
     const isNew = error.class !== before?.class || error.code !== before?.code;
-    // What was stopped has a tombstone by now, to which this does not belong.
-    if ((!isNew && !this.#isAskedFor) || this.#items.get(name) !== item) return;
+    if ((!isNew && !this.#isAskedFor) || asked === undefined) return;
     try {
-      await packages.failed(name, { state: item.state === "dead" ? "dead" : "failed", error });
+      await packages.failed(name, asked, {
+        state: item.state === "dead" ? "dead" : "failed",
+        error,
+      });
     } catch (thrown) {
       // One that cannot be written is the same again in the next run.
       const { code } = failureOf(thrown);

@@ -1,7 +1,9 @@
 // What undoes an upload goes up like one: retractions and deletions.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { faultyDisk } from "../../../test/support/faulty-disk.ts";
+import { hookedDisk } from "../../../test/support/hooked-disk.ts";
 import { momentOf } from "../../../test/support/package-workload.ts";
 import { samplePackage } from "../../../test/support/s3/sample-package.ts";
 import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
@@ -193,25 +195,59 @@ test("a package whose deletion failed half way is not uploaded afterwards, and i
   await world.time.pass(3_600_000);
   assert.equal(world.server.objects().size, 0);
   isBroken = false;
-  await world.packages.delete({ name: sample.name });
   assert.ok(await world.untilNothingPends());
   assert.deepEqual(await world.left(), []);
 });
 
-test("a copy in the bucket is still to be deleted after a start that could not remove the package here", async () => {
-  let isBroken = false;
-  await using world = await UploadWorld.started({ disk: await keepingDisk(() => isBroken) });
+for (const isRestarted of [false, true]) {
+  test(`a deletion that failed here twice is tried again by itself, and then goes on in the bucket${isRestarted ? ", in a later run too" : ""}`, async () => {
+    let isBroken = false;
+    await using world = await UploadWorld.started({ disk: await keepingDisk(() => isBroken) });
+    const sample = samplePackage();
+    await world.save(sample);
+    assert.ok(await world.untilNothingPends());
+    isBroken = true;
+    for (let time = 0; time < 2; time++) await world.packages.delete({ name: sample.name });
+    if (isRestarted) await world.restart();
+    await world.time.pass(60_000);
+    const { pending, last_error } = world.uploader.statistics();
+    assert.deepEqual([pending, last_error?.class], [1, "local_io"]);
+    isBroken = false;
+    assert.ok(await world.untilNothingPends());
+    assert.deepEqual([world.server.objects().size, await world.packages.noted()], [0, []]);
+  });
+}
+
+test("an upload that fails for good while its package is deleted leaves the deletion to be sent, in a later run too", async () => {
+  const inner = new SimulatedDisk();
+  await inner.mkdir("/home");
+  const buried = Promise.withResolvers<void>();
+  let [isHeld, isBuried] = [false, false];
+  const disk = hookedDisk(inner, async (call, path, { of }) => {
+    if (call === "rename") isBuried ||= path.includes("tombstone");
+    if (call === "syncDirectory" && isBuried) {
+      isBuried = false;
+      buried.resolve();
+      for (let turn = 0; turn < 20; turn++) await setImmediate();
+    }
+    if (call !== "open" || of !== "read" || !isHeld || !path.endsWith("audio.wav")) return;
+    // The upload reads its sound once the tombstone is there, and finds none.
+    await buried.promise;
+    throw systemError("ENOENT", { name: "open", path });
+  });
+  await using world = await UploadWorld.started({ disk });
   const sample = samplePackage();
+  world.server.fail({ operation: "PutObject", nth: 2, does: { kind: "reset" } });
   await world.save(sample);
-  assert.ok(await world.untilNothingPends());
-  isBroken = true;
-  await world.packages.delete({ name: sample.name });
-  await world.restart();
+  await world.time.until(() => world.server.faults.met > 0);
+  isHeld = true;
   await world.time.pass(60_000);
-  const { pending, last_error } = world.uploader.statistics();
-  assert.deepEqual([pending, last_error?.code], [1, "StillHere"]);
-  isBroken = false;
+  world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
   await world.packages.delete({ name: sample.name });
+  assert.ok(world.server.objects().size > 0);
+  await world.uploader.close();
+  world.server.faults.heal();
+  await world.restart();
   assert.ok(await world.untilNothingPends());
   assert.deepEqual([world.server.objects().size, await world.packages.noted()], [0, []]);
 });
