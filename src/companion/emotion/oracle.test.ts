@@ -407,7 +407,7 @@ class Life {
       this.state = personActs(config, state);
     } else if (kind === "voice") {
       const voice = pick(random, voiceNames);
-      simulation.change({ voice });
+      if (voice !== simulation.voice) simulation.change({ voice }); // else it is no act
       this.state = setVoice(config, state, voice);
     } else if (kind === "down") {
       simulation.change({ isUp: false, voice: "idle" });
