@@ -273,7 +273,8 @@ class Simulation {
     if (act.stimulus !== undefined) this.stimulus = act.stimulus;
     if (act.file !== undefined) {
       // What has lasted long enough is held by no other configuration either.
-      if (this.now - this.moodSince >= this.#hysteresis) this.moodSince = -Infinity;
+      const lastedMs = this.now - this.moodSince;
+      if (lastedMs > 0 && lastedMs >= this.#hysteresis) this.moodSince = -Infinity;
       this.file = act.file;
     }
     this.#turn();
