@@ -423,6 +423,7 @@ class Life {
       const mood = pick(random, moodNames);
       const seconds = whole(random, 1, 300) / 1000;
       simulation.override = { mood, until: simulation.now + seconds * 1000 };
+      simulation.change({}); // an act like any other: the rules are asked at once
       this.state = overrideMood(config, state, mood, seconds);
     } else {
       const file = otherFile();
