@@ -223,16 +223,18 @@ test("each chat is told of a restart once, in whichever process it is talked in"
   assert.equal(await isTold(b, "chat-2"), true);
 });
 
-test("a configuration that is put in force in one process is in force in all, and in one that starts", async () => {
+test("a configuration is in force where it was put in force, and what happens there is felt in all", async () => {
   const w = world();
   const [a, b] = [await w.start(), await w.start()];
-  const { settings, ...rest } = a.companion.emotions.configuration;
-  a.companion.emotions.configure({ ...rest, settings: { ...settings, maxWounds: 1 } });
-  await w.until(() => b.companion.emotions.configuration.settings.maxWounds === 1);
-  await a.companion.save();
-  const c = await w.start();
-  assert.equal(c.companion.emotions.configuration.settings.maxWounds, 1);
-  assert.deepEqual(c.companion.emotions.configuration, a.companion.emotions.configuration);
+  const { events, ...rest } = a.companion.emotions.configuration;
+  const sting = {
+    ...events["violence"]!,
+    wound: { ...events["violence"]!.wound!, floors: { fear: 1 } },
+  };
+  a.companion.emotions.configure({ ...rest, events: { ...events, sting } });
+  a.companion.emotions.event("sting");
+  await w.until(() => b.companion.emotions.feeling().levels.fear === 1);
+  assert.throws(() => b.companion.emotions.event("sting"), { code: "THROUGHLINE_INVALID" });
 });
 
 for (const who of ["one process", "another", "one without a run"]) {

@@ -70,7 +70,6 @@ export async function beginRun(
       alive: {}, // no other server lives
       report,
       wokenAt: emotions.at,
-      configuration: undefined,
     },
   };
 }

@@ -78,14 +78,6 @@ export type SaidInChat = Read<typeof message> & {
 
 const count = whole(0, Number.MAX_SAFE_INTEGER);
 const instant = whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-const anObject: Shape<JsonObject> = {
-  read(value, at) {
-    if (isJsonObject(value)) return value;
-    at.says("must be an object");
-    return {};
-  },
-  write: (value) => value,
-};
 
 const shared = object(
   {
@@ -100,8 +92,6 @@ const shared = object(
     forgot: record(instant),
     /** When a person woke it last, or kept it awake, on the clock of its emotions. */
     wokenAt: ["woken", instant],
-    /** The emotions' configuration that was put in force while the run was up. */
-    configuration: optional(anObject),
   },
   "left out",
 );
