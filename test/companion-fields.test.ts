@@ -441,6 +441,24 @@ for (const [which, corrupt] of Object.entries(damages)) {
   });
 }
 
+test("where both copies are damaged after a kill, the time away counts from what was felt last", async (t) => {
+  const home = homeWith(t, JSON.stringify(whole));
+  const clock = clockThen();
+  const { throughline, companion } = await up({ home, clock });
+  clock.pass(7_200_000);
+  companion.emotions.event("pat_level1");
+  await companion.save();
+  await throughline.storage.close(); // killed
+  for (const name of ["session.json", "session.json.bak"]) {
+    fs.writeFileSync(join(home, "session", name), '{"version":1,"heartbeat":');
+  }
+  clock.pass(20_000);
+  const next = await up({ home, clock });
+  await next.throughline.close();
+  const { kind, gapMs, certainty, clean } = next.companion.report;
+  assert.deepEqual([kind, gapMs, certainty, clean], ["crash_recovery", 20_000, "clock", false]);
+});
+
 test("numbers of an original's session.json that Python wrote and JSON does not know cost their fields alone", async (t) => {
   const { throughline: _, ...seeds } = whole;
   const text = JSON.stringify(seeds)

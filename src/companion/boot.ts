@@ -4,6 +4,7 @@ import { readHead } from "../core/chat/chat-head.ts";
 import type { Chats } from "../core/chat/chats.ts";
 import type { Logger } from "../core/logger.ts";
 import { type LogHead, rows } from "../core/storage/log-store.ts";
+import type { ClockReading } from "./clock-reading.ts";
 import { type CompanionDocument, emptyDocument, type FoundDocument } from "./companion-document.ts";
 import { resume, startState, suspend } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
@@ -11,9 +12,10 @@ import { type EmotionState, evolve } from "./emotion/emotion.ts";
 import { fromSeed } from "./emotion/stored-emotions.ts";
 import { gapBetween, judgeGap } from "./gap.ts";
 import { type Life, lifeElsewhere } from "./life.ts";
+import { lastFeltAt } from "./mood-history.ts";
 import type { CompanionPorts, CompanionSettings } from "./options.ts";
 import { type InterruptedTurn, type RestartReport, restartReport } from "./restart.ts";
-import { recordStart, runsProjection } from "./runs.ts";
+import { type PreviousRun, recordStart, runsProjection } from "./runs.ts";
 
 /**
  * Begins a run: stores the boot, judges the restart by what was left.
@@ -29,7 +31,7 @@ export async function beginRun(
   const inChats = await leftInChats(chats);
   const logs = storage.logs("", runsProjection);
   const known = { atLeast: document?.totalRuns, pid };
-  const heartbeat = document?.heartbeat;
+  const feltAt = document === undefined ? await lastFeltAt(logs) : undefined;
   const run = await recordStart(logs, ports, known, ({ startedAt, totalRuns }, previous) => {
     // The log of runs may have been repaired as it was read.
     const found = storage.repairs().flatMap(({ quarantined }) => quarantined ?? []);
@@ -38,7 +40,7 @@ export async function beginRun(
       previous,
       document: document ?? (damage.length > 0 ? "unreadable" : undefined),
       hasChats: inChats.hasChats,
-      gap: judgeGap([heartbeat, previous?.lastSign], startedAt),
+      gap: judgeGap(signsOfLife(document, previous, feltAt), startedAt),
       totalRuns,
       interrupted: inChats.interrupted,
       quarantined: Math.max(setAside.size, damage.length),
@@ -68,9 +70,19 @@ export async function beginRun(
       alive: {}, // no other server lives
       report,
       wokenAt: emotions.at,
-      configuration: undefined,
     },
   };
+}
+
+/** Without a document the run before lived at least until it felt something last, which the wall clock tells. */
+function signsOfLife(
+  document: CompanionDocument | undefined,
+  previous: PreviousRun | undefined,
+  feltAt: number | undefined,
+): readonly (ClockReading | undefined)[] {
+  const { clean, lastSign } = previous ?? {};
+  const isLater = feltAt !== undefined && feltAt > (lastSign?.at ?? 0);
+  return isLater && clean !== true ? [{ at: feltAt }] : [document?.heartbeat, lastSign];
 }
 
 /**

@@ -139,7 +139,6 @@ const writtenShared = {
   announced: { Ori: 1_708_299_700_000 },
   forgot: { [hash]: 1_708_299_800_000 },
   woken: 1_708_300_000_000,
-  configuration: { version: 1 },
 };
 const shared: CompanionDocument["shared"] = {
   writers: { "process-1": 7 },
@@ -153,7 +152,6 @@ const shared: CompanionDocument["shared"] = {
   announced: { Ori: 1_708_299_700_000 },
   forgot: { [hash]: 1_708_299_800_000 },
   wokenAt: 1_708_300_000_000,
-  configuration: { version: 1 },
 };
 
 const parts: CompanionDocument = {

@@ -10,7 +10,6 @@ import {
   list,
   nullAsAbsent,
   number,
-  type Others,
   object,
   openObject,
   optional,
@@ -26,8 +25,7 @@ import {
 import { type DocumentStore, reservedDocumentNames } from "../core/storage/document-store.ts";
 import { type ClientRun, storedClients } from "./client-runs.ts";
 import { type ClockReading, clockReading, reading } from "./clock-reading.ts";
-import type { EmotionState } from "./emotion/emotion.ts";
-import { type SeedEmotions, seedEmotions, storedState } from "./emotion/stored-emotions.ts";
+import { seedEmotions, storedState } from "./emotion/stored-emotions.ts";
 import { gapBetween } from "./gap.ts";
 import { storedReport } from "./restart.ts";
 import { isRunId } from "./runs.ts";
@@ -78,14 +76,6 @@ export type SaidInChat = Read<typeof message> & {
 
 const count = whole(0, Number.MAX_SAFE_INTEGER);
 const instant = whole(-Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
-const anObject: Shape<JsonObject> = {
-  read(value, at) {
-    if (isJsonObject(value)) return value;
-    at.says("must be an object");
-    return {};
-  },
-  write: (value) => value,
-};
 
 const shared = object(
   {
@@ -100,8 +90,6 @@ const shared = object(
     forgot: record(instant),
     /** When a person woke it last, or kept it awake, on the clock of its emotions. */
     wokenAt: ["woken", instant],
-    /** The emotions' configuration that was put in force while the run was up. */
-    configuration: optional(anObject),
   },
   "left out",
 );
@@ -172,35 +160,7 @@ const written = openObject(
 );
 
 /** A document in memory. Instants are milliseconds since 1970. */
-export interface CompanionDocument extends Others {
-  /** When the document was written; with the boot and the uptime if it was by us. */
-  readonly heartbeat: ClockReading | undefined;
-  /** For a file that no log of runs stands beside. */
-  readonly shutdownClean: boolean;
-  /** When the run that wrote it began. */
-  readonly startedAt: number | undefined;
-  readonly runId: string | undefined;
-  readonly uptimeMs: number;
-  /** `undefined`: to be counted from the log of runs. */
-  readonly totalRuns: number | undefined;
-  readonly seed: SeedEmotions | undefined;
-  /** The newest 50 messages over all chats, whose logs have all of them. */
-  readonly conversation: readonly SaidInChat[];
-  readonly sleep: SleepState;
-  readonly person: PersonSeen | undefined;
-  /** The newest run of which a model of somebody's own was told, for all chats. */
-  readonly told: number | undefined;
-  readonly clients: readonly ClientRun[];
-  readonly emotions: EmotionState | undefined;
-  /** What the clocks said when the emotions were saved. */
-  readonly saved: ClockReading | undefined;
-  /** Absent where one process alone has the companion. */
-  readonly shared: SharedFields | undefined;
-  /** Fields of ours that a later version has. */
-  readonly ownOthers: JsonObject;
-  /** Whether the original wrote it, not we. */
-  readonly isOriginal: boolean;
-}
+export type CompanionDocument = ReturnType<typeof fromWritten>;
 
 /** A document, or what is wrong with it: a sentence that quotes no value. */
 type ReadDocument = { readonly document: CompanionDocument } | { readonly problem: string };
@@ -228,34 +188,44 @@ export function readCompanionDocument(value: unknown): ReadDocument {
   return { document: fromWritten(found) };
 }
 
-function fromWritten(found: Read<typeof written>): CompanionDocument {
+function fromWritten(found: Read<typeof written>) {
   const { person: name, seenAt, own = ownFields.read({}, new Place()), seed, sleep } = found;
-  const { told, conversationChats: chats, clients, emotions, saved, shared } = own;
+  const { told, conversationChats: chats, clients, emotions, saved, shared, others } = own;
   // If another writer has replaced the fields of the client since, they tell of the run that counts.
   const isOurs = found.heartbeat === clientRun(clients)?.heartbeat;
-  const run = (isOurs && own.server) || found;
-  const { shutdownClean, startedAt, uptimeMs, totalRuns } = run;
+  const { heartbeat: at, runId, ...run } = (isOurs && own.server) || found;
   // Where an item was taken out by hand, chats can no longer be matched to messages.
   const isWhole = chats.length === found.conversation.length;
+  const person: PersonSeen | undefined = name ? { name, seenAt } : undefined;
   return {
-    shutdownClean,
-    startedAt,
-    uptimeMs,
-    totalRuns,
-    runId: isRunId(run.runId) ? run.runId : undefined,
-    heartbeat: heartbeatOf(run.heartbeat, own.heartbeat),
+    /** For a file that no log of runs stands beside. */
+    shutdownClean: run.shutdownClean,
+    /** When the run that wrote it began. */
+    startedAt: run.startedAt,
+    uptimeMs: run.uptimeMs,
+    /** `undefined`: to be counted from the log of runs. */
+    totalRuns: run.totalRuns,
+    runId: isRunId(runId) ? runId : undefined,
+    /** When the document was written; with the boot and the uptime if it was by us. */
+    heartbeat: heartbeatOf(at, own.heartbeat),
     seed,
-    conversation: found.conversation.map((said, i) => {
+    /** The newest 50 messages over all chats, whose logs have all of them. */
+    conversation: found.conversation.map((said, i): SaidInChat => {
       return { ...said, chatId: isWhole ? chats[i] : undefined };
     }),
-    sleep: sleep === "asleep" ? "asleep" : "awake",
-    person: name === undefined || name === "" ? undefined : { name, seenAt },
+    sleep: sleep === "asleep" ? ("asleep" as SleepState) : "awake",
+    person,
+    /** The newest run of which a model of somebody's own was told, for all chats. */
     told,
     clients,
     emotions,
+    /** What the clocks said when the emotions were saved. */
     saved,
+    /** Absent where one process alone has the companion. */
     shared,
-    ownOthers: own.others,
+    /** Fields of ours that a later version has. */
+    ownOthers: others,
+    /** Whether the original wrote it, not we. */
     isOriginal: found.own === undefined,
     others: found.others,
   };
@@ -317,38 +287,31 @@ export async function findDocument(documents: DocumentStore): Promise<FoundDocum
 
 /** The value to store: of the conversation, the newest 50. */
 export function companionDocument(document: CompanionDocument): JsonObject {
-  const { person, clients, emotions, saved, shared, isOriginal, seed, sleep, others } = document;
-  const { shutdownClean, startedAt, runId, totalRuns, told, ownOthers } = document;
+  const { person, isOriginal, ownOthers, ...rest } = document;
   const { at, bootId, uptimeMs: upMs } = document.heartbeat ?? {};
   const clocks = reading(at, bootId, upMs);
   const conversation = document.conversation.slice(-companionLimits.conversation);
   const uptimeMs = document.uptimeMs > 0 && document.uptimeMs < 1e15 ? document.uptimeMs : 0;
-  const server = { heartbeat: clocks.at, shutdownClean, startedAt, runId, uptimeMs, totalRuns };
-  const client = clientRun(clients);
+  const server: WrittenRun = { ...rest, heartbeat: clocks.at, uptimeMs };
+  const client = clientRun(document.clients);
   const own: Read<typeof ownFields> = {
-    told,
-    clients,
+    ...rest,
     conversationChats: conversation.map(({ chatId }) => chatId),
-    emotions,
-    saved,
-    shared,
     server: client && server,
     heartbeat: { seconds: clocks.at, clocks },
     others: ownOthers,
   };
   return written.write({
+    ...rest,
     ...(client ?? server),
     version: documentVersion,
-    seed,
     // A copy beside the chat's log, which has all of it.
     conversation: conversation.map(({ role, text, at }) => {
       return { role, text: text.slice(0, companionLimits.text).toWellFormed(), at };
     }),
-    sleep,
     person: person?.name,
     seenAt: person?.seenAt,
     own: isOriginal ? undefined : own,
-    others,
   }) as JsonObject;
 }
 

@@ -16,11 +16,7 @@ import {
 } from "./companion-document.ts";
 import { applyEvent, overrideMood, personActs, resetLevels } from "./emotion/acts.ts";
 import { anchorHere } from "./emotion/anchor.ts";
-import {
-  type EmotionConfiguration,
-  readWrittenConfiguration,
-  writtenConfiguration,
-} from "./emotion/configuration.ts";
+import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { type EmotionState, evolve, moods } from "./emotion/emotion.ts";
 import type { Feeling } from "./emotion/feel.ts";
 import { feelHeard } from "./emotion/triggers.ts";
@@ -84,19 +80,16 @@ export interface Life extends CompanionDocument {
 }
 
 /**
- * The life of a run that is up, as another server wrote it. A configuration is read once.
+ * The life of a run that is up, as another server wrote it, felt by the configuration of this one.
  *
  * @returns `undefined`: the document tells of no run that several servers have.
  */
 export function lifeElsewhere(
   document: CompanionDocument,
-  before: Pick<Life, "config" | "emotions"> & { readonly shared?: SharedFields },
+  { config, emotions: otherwise }: Pick<Life, "config" | "emotions">,
 ): Life | undefined {
-  const { runId, startedAt = 0, totalRuns, shared, emotions = before.emotions } = document;
+  const { runId, startedAt = 0, totalRuns, shared, emotions = otherwise } = document;
   if (runId === undefined || totalRuns === undefined || shared === undefined) return undefined;
-  const { configuration } = shared;
-  const isKnown = JSON.stringify(configuration) === JSON.stringify(before.shared?.configuration);
-  const config = (!isKnown && readWrittenConfiguration(configuration)) || before.config;
   return { ...document, runId, startedAt, totalRuns, emotions, config, shared };
 }
 
@@ -142,11 +135,9 @@ export function fold(before: Life, act: Act): Folded {
     case "reset":
       return feels(resetLevels(config, emotions));
     case "configured": {
-      const { configuration: next } = act;
-      const shared = { ...life.shared, configuration: writtenConfiguration(next) };
       // All that is felt now stays, also wounds that are more than the other one allows.
-      const state = anchorHere(config, emotions);
-      return { life: { ...life, emotions: state, config: next, shared }, felt: [] };
+      const felt = { ...life, emotions: anchorHere(config, emotions), config: act.configuration };
+      return { life: felt, felt: [] };
     }
     case "seen":
       return seen(life, act.name, act);

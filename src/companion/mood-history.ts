@@ -170,6 +170,12 @@ export class MoodHistory {
   }
 }
 
+/** Reads when something was felt last, by the newest record. */
+export async function lastFeltAt(logs: LogStore): Promise<number | undefined> {
+  const { records = [] } = (await logs.tail(logKey, 1)) ?? {};
+  return records.flatMap(readRecord).at(-1)?.at;
+}
+
 /** Whether a record can stand for what is felt after it too. A clock that was set back begins another one. */
 function isOneWith(last: Waiting, felt: MoodRecord): boolean {
   const isQuiet = last.events.length === 0 && felt.events.length === 0;

@@ -21,7 +21,7 @@ interface RunStart {
   readonly totalRuns: number;
 }
 
-interface PreviousRun {
+export interface PreviousRun {
   /** Absent if unreadable. */
   readonly runId?: string;
   /** Whether it ended in order; `undefined` when no record of it can be read. */

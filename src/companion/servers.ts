@@ -25,8 +25,6 @@ interface Listener {
 
 /** How long another server may be silent, in milliseconds, until it counts as dead. */
 const silenceMs = 10_000;
-/** A server that leaves waits this long at most to be sure of that, in milliseconds: its process is about to be ended. */
-const leaveMs = 1_000;
 /** Signs of life count as watched while the document is stored this often, in milliseconds: it is due every 5 s. */
 const watchedMs = 7_500;
 /** The most servers of which the document knows the newest act: those that wrote it last. */
@@ -97,16 +95,10 @@ export class Servers {
    * one counts as such: the run of a living server never ends.
    */
   async isLast(): Promise<boolean> {
-    const documents = this.#ports.storage.documents("session");
-    for (let waitMs: number | undefined; ; ) {
-      if (await this.#isAnswered(waitMs)) return false;
-      this.note((await findDocument(documents)).document?.shared?.alive);
-      const stoodMs = [...this.#signs.values()].map(({ since }) => this.#notedAt - since);
-      const restMs = Math.max(0, ...stoodMs.map((ms) => silenceMs - ms));
-      if (restMs === 0) return true;
-      if (waitMs !== undefined || restMs > leaveMs) return false;
-      waitMs = restMs;
-    }
+    if (await this.#isAnswered()) return false;
+    const { document } = await findDocument(this.#ports.storage.documents("session"));
+    this.note(document?.shared?.alive);
+    return [...this.#signs].every(([id, { at }]) => this.#isDead(id, at));
   }
 
   /** Notes the signs of life in the document that is stored now, each by when it changed last. */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Logger, silentLogger } from "../../core/logger.ts";
-import { ReplayBreaker, voiceReplay } from "./voice-replay.ts";
+import { voiceReplay } from "./voice-replay.ts";
 
 // U8. A message is written as its role's first letter and its text: "u hi".
 const names: Readonly<Record<string, string>> = {
@@ -72,29 +71,4 @@ test("any conversation's replay begins with the person, alternates, and ends wit
       assert.equal(replay.length > 0, hasUser);
     }),
   );
-});
-
-test("a replay is sent until the provider refused it twice, which is reported once, without a word of it", () => {
-  const lines: object[] = [];
-  const logger: Logger = { ...silentLogger, warn: (fields) => lines.push(fields) };
-  const breaker = new ReplayBreaker(logger);
-  assert.equal(breaker.mayReplay("chat 1"), true);
-  assert.equal(breaker.rejected("chat 1"), false);
-  assert.equal(breaker.mayReplay("chat 1"), true);
-  assert.equal(breaker.rejected("chat 1"), true);
-  assert.equal(breaker.mayReplay("chat 1"), false);
-  assert.equal(breaker.rejected("chat 1"), true);
-  assert.deepEqual(lines, [{ chat: "chat 1", rejections: 2 }]);
-});
-
-test("another chat is replayed afresh, and one that the provider took forgets an earlier refusal", () => {
-  const breaker = new ReplayBreaker();
-  breaker.rejected("chat 1");
-  breaker.rejected("chat 1");
-  assert.equal(breaker.mayReplay("chat 2"), true);
-  assert.equal(breaker.rejected("chat 2"), false);
-  breaker.accepted("chat 1");
-  breaker.accepted("chat 2");
-  assert.equal(breaker.rejected("chat 2"), false);
-  assert.equal(breaker.mayReplay("chat 2"), true);
 });

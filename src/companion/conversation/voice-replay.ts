@@ -1,4 +1,3 @@
-import { type Logger, silentLogger } from "../../core/logger.ts";
 import { checkArgument } from "../../core/options.ts";
 
 interface ReplayMessage {
@@ -34,43 +33,3 @@ export function voiceReplay(
 }
 
 const roles = ["user", "assistant"] as const;
-
-/** A replay that was refused this often is not sent again. */
-const maxRejections = 2;
-
-/** Keeps a replay that the provider refused twice from being sent again in the same chat. */
-export class ReplayBreaker {
-  readonly #logger: Logger;
-  #chatId: string | undefined;
-  #rejections = 0;
-
-  /** @param logger gets one warning for each chat that is replayed no more. */
-  constructor(logger: Logger = silentLogger) {
-    this.#logger = logger;
-  }
-
-  /**
-   * Whether the chat may be replayed. Another chat than before starts afresh.
-   *
-   * @param chatId one at a time. The provider has a new voice stream after each end, and this stays.
-   */
-  mayReplay(chatId: string): boolean {
-    return chatId !== this.#chatId || this.#rejections < maxRejections;
-  }
-
-  /** The provider refused a replay of this chat. @returns whether that was the last one. */
-  rejected(chatId: string): boolean {
-    if (chatId !== this.#chatId) this.#rejections = 0;
-    this.#chatId = chatId;
-    this.#rejections++;
-    if (this.#rejections !== maxRejections) return this.#rejections > maxRejections;
-    const fields = { chat: chatId, rejections: this.#rejections };
-    this.#logger.warn(fields, "the conversation is not replayed again in this chat");
-    return true;
-  }
-
-  /** The provider took a replay: only refusals in a row count. */
-  accepted(chatId: string): void {
-    if (chatId === this.#chatId) this.#rejections = 0;
-  }
-}

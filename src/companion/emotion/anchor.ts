@@ -1,7 +1,8 @@
 import { freezeDeep } from "../../core/json.ts";
+import { boredomAt } from "./boredom.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import { type Anchor, type EmotionState, eachLevel } from "./emotion.ts";
-import { boredomAt, derivedMood, overrideAt } from "./feel.ts";
+import { derivedMood, overrideAt } from "./feel.ts";
 import { levelsAt, woundAt } from "./levels.ts";
 
 /** The state anchored where it is, with what just happened changed in it. */

@@ -1,6 +1,5 @@
 // The schema of the originals' `emotions.yaml`: every name, unit, bound and default, once.
-import { isDeepStrictEqual } from "node:util";
-import { freezeDeep, type JsonObject } from "../../core/json.ts";
+import { freezeDeep } from "../../core/json.ts";
 import {
   checked,
   each,
@@ -125,16 +124,8 @@ const ruleConditions: Shape<readonly Condition[]> = {
       return read?.(wanted, at.in(key)) ?? [];
     });
   },
-  write: (all) => Object.fromEntries(all.map(writtenCondition)),
+  write: () => undefined, // a configuration is only read
 };
-
-function writtenCondition(condition: Condition): [string, string | boolean] {
-  if (condition.kind === "voice") return ["_voice_state", condition.value];
-  if (condition.kind === "wounds") return ["_has_wounds", condition.value];
-  if (condition.kind === "dominant") return ["_dominant", condition.value];
-  const { what, comparator, value } = condition;
-  return [what === "boredom" ? "_boredom" : what, `${comparator} ${value}`];
-}
 
 const pattern: Shape<string> = {
   read(value, at) {
@@ -236,16 +227,4 @@ export function readEmotionConfiguration(
   return top.problems.length > 0
     ? { problems: top.problems }
     : { configuration: freezeDeep(configuration) };
-}
-
-/** In the schema of `emotions.yaml`. `undefined`: it cannot say it, as two conditions on one level. */
-export function writtenConfiguration(config: EmotionConfiguration): JsonObject | undefined {
-  const plain = JSON.parse(JSON.stringify(schema.write(config))) as JsonObject;
-  return isDeepStrictEqual(readWrittenConfiguration(plain), config) ? plain : undefined;
-}
-
-/** Reads what `writtenConfiguration` made. */
-export function readWrittenConfiguration(stored: unknown): EmotionConfiguration | undefined {
-  const found = readEmotionConfiguration(stored);
-  return "configuration" in found ? found.configuration : undefined;
 }

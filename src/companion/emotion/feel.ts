@@ -1,4 +1,4 @@
-import { boredomLine } from "./boredom.ts";
+import { boredomAt } from "./boredom.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import {
   type Anchor,
@@ -11,8 +11,7 @@ import {
   type VoiceState,
   type Wound,
 } from "./emotion.ts";
-import { healsInMs, levelLines, levelsAt, woundAt } from "./levels.ts";
-import { type Line, valueAt } from "./lines.ts";
+import { healsInMs, levelsAt, woundAt } from "./levels.ts";
 import { ruledMood } from "./mood-rules.ts";
 
 export interface Feeling {
@@ -94,22 +93,7 @@ export function notHeld(at: number): number {
   return Math.max(-lastInstant, at - emotionLimits.seconds * 1_000);
 }
 
-export function boredomAt(config: EmotionConfiguration, anchor: Anchor, at: number): number {
-  return valueAt(boredomOf(config, anchor), at - anchor.at);
-}
-
 /** The override that shows at an instant: it ends strictly after its own. */
 export function overrideAt({ override }: Anchor, at: number): Override | null {
   return override !== null && at <= override.until ? override : null;
-}
-
-const known = new WeakMap<Anchor, { readonly config: EmotionConfiguration; readonly line: Line }>();
-
-/** Computed once for an anchor that cannot change, as all of ours cannot. */
-function boredomOf(config: EmotionConfiguration, anchor: Anchor): Line {
-  const found = known.get(anchor);
-  if (found?.config === config) return found.line;
-  const line = boredomLine(config, anchor, levelLines(config, anchor));
-  if (Object.isFrozen(anchor) && Object.isFrozen(config)) known.set(anchor, { config, line });
-  return line;
 }

@@ -7,7 +7,6 @@ import {
   type Levels,
   type Wound,
 } from "./emotion.ts";
-import { type Line, upper } from "./lines.ts";
 
 /** The wound with its floors as they are at `at`; `undefined` when it is gone. */
 export function woundAt(wound: Wound, anchorAt: number, at: number): Wound | undefined {
@@ -63,35 +62,21 @@ function levelAt(
   return level;
 }
 
-/** The same as `levelsAt`, over all time to come. */
-export function levelLines(
+/** The instants at which a level may cross a value, in milliseconds after the anchor: none is missing. */
+export function turnsOf(
   config: EmotionConfiguration,
   anchor: Anchor,
-): Readonly<Record<Emotion, Line>> {
-  return eachLevel((emotion) => levelLine(config, anchor, emotion));
-}
-
-function levelLine(config: EmotionConfiguration, anchor: Anchor, emotion: Emotion): Line {
-  const { baseline, decayPerSecond } = config.emotions[emotion];
-  const start = startOf(anchor, emotion);
-  let line = slope(0, start, baseline, decayPerSecond);
-  for (const wound of anchor.wounds) {
-    const floor = wound.floors[emotion] ?? 0;
-    if (floor === 0) continue;
+  emotion: Emotion,
+  value: number,
+): readonly number[] {
+  const { decayPerSecond } = config.emotions[emotion];
+  const arrival = (away: number, perSecond: number) => (away / perSecond) * 1000;
+  const sinks = anchor.wounds.map((wound) => {
+    const away = (wound.floors[emotion] ?? 0) - value;
     const held = heldUntil(wound, anchor.at) - anchor.at;
-    const sinks = slope(held, floor, 0, Math.min(wound.healPerSecond, decayPerSecond));
-    line = upper(line, held > 0 ? [{ ms: 0, value: floor }, ...sinks] : sinks);
-  }
-  return line;
-}
-
-function slope(ms: number, from: number, to: number, perSecond: number): Line {
-  const arrival = ms + (Math.abs(from - to) / perSecond) * 1000;
-  if (from === to || !Number.isFinite(arrival)) return [{ ms, value: from }];
-  return [
-    { ms, value: from },
-    { ms: arrival, value: to },
-  ];
+    return held + arrival(away, Math.min(wound.healPerSecond, decayPerSecond));
+  });
+  return [arrival(Math.abs(startOf(anchor, emotion) - value), decayPerSecond), ...sinks];
 }
 
 /** The level at the anchor, raised to the floors there. */

@@ -273,7 +273,8 @@ class Simulation {
     if (act.stimulus !== undefined) this.stimulus = act.stimulus;
     if (act.file !== undefined) {
       // What has lasted long enough is held by no other configuration either.
-      if (this.now - this.moodSince >= this.#hysteresis) this.moodSince = -Infinity;
+      const lastedMs = this.now - this.moodSince;
+      if (lastedMs > 0 && lastedMs >= this.#hysteresis) this.moodSince = -Infinity;
       this.file = act.file;
     }
     this.#turn();
@@ -407,7 +408,7 @@ class Life {
       this.state = personActs(config, state);
     } else if (kind === "voice") {
       const voice = pick(random, voiceNames);
-      simulation.change({ voice });
+      if (voice !== simulation.voice) simulation.change({ voice }); // else it is no act
       this.state = setVoice(config, state, voice);
     } else if (kind === "down") {
       simulation.change({ isUp: false, voice: "idle" });
@@ -422,6 +423,7 @@ class Life {
       const mood = pick(random, moodNames);
       const seconds = whole(random, 1, 300) / 1000;
       simulation.override = { mood, until: simulation.now + seconds * 1000 };
+      simulation.change({}); // an act like any other: the rules are asked at once
       this.state = overrideMood(config, state, mood, seconds);
     } else {
       const file = otherFile();
