@@ -76,6 +76,11 @@ export function corrupt(message: string): ThroughlineError {
   return new ThroughlineError(message, { code: "THROUGHLINE_CORRUPT" });
 }
 
+/** Short for the error of what cannot be done now: `THROUGHLINE_UNAVAILABLE`, nothing was stored. */
+export function unavailable(message: string, cause?: unknown): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
+}
+
 /** What a log may say of any error: its code or its name. A message may hold what a person said. */
 export function errorName(error: unknown): string {
   if (isThroughlineError(error)) return error.code;

@@ -7,11 +7,9 @@ import { type IndexEntry, type IndexedBatch, type LogState, labelsOf } from "./i
 
 /** How many keys are read at a time. */
 const keysAtOnce = 1_000;
-/** Newest ids of a log kept in memory: this many to twice as many. */
-const idsInMemory = 4_096;
-/** Most ids of all logs kept in memory, beside those that the index lacks. */
-const idsOfAll = 65_536;
-/** A log in memory counts as so many ids: there are some 4,000 logs at most. */
+/** So many ids are noted before those that the index has by now are let go of. */
+const idsAtOnce = 32_768;
+/** A log in memory counts as so many ids. */
 const idsOfLog = 16;
 
 /** A log that changed a short while ago. */
@@ -21,13 +19,8 @@ interface Recent {
   position: number;
   /** The journal holds what was added to the log from this offset on. */
   readonly since: number;
-  /** Numbers of records by their ids. */
-  ids: Map<string, number>;
-  older: Map<string, number>;
-  /** The index has `older` once it read the journal up to here. */
-  olderAt: number;
-  /** Offset in the log from which on all ids are in memory, or in the index. */
-  idsFrom: number;
+  /** Numbers of records by their ids. `undefined`: they are not noted (see `remember`). */
+  ids: Map<string, number> | undefined;
   /** How lists have it, as of `headJson`. */
   listed:
     | { readonly headJson: string; readonly sortedAt: string; readonly labels: readonly string[] }
@@ -56,14 +49,16 @@ export class CollectionIndex {
   readonly file: FileIndex;
   readonly collection: string;
   readonly projection: LogProjection;
-  /** In the order in which they changed. */
-  readonly #recent = new Map<string, Recent>();
-  /** How many ids are in memory, at least so many, and logs. */
+  /** What changed of late, and what changed before that, which the index has once it read up to `#earlierAt`. */
+  #recent = new Map<string, Recent>();
+  #earlier = new Map<string, Recent>();
+  #earlierAt = 0;
   #idCount = 0;
   /** Logs whose rows in the file do not count any more: how many removals are under way. */
   readonly #removed = new Map<string, number>();
+  /** Logs in which damage was met. */
   readonly #damaged = new Set<string>();
-  /** What is noted at the end, see `noteCompared`. */
+  /** When the directory last changed by what this process did, noted at the end: the index has every log. */
   comparedAt: string | undefined;
   coverage: IndexCoverage;
 
@@ -82,12 +77,8 @@ export class CollectionIndex {
   /** Where the log ends, as the index will have it once it read the journal. */
   entry(key: string): IndexEntry | undefined {
     const written = this.written(key);
-    const recent = this.#recent.get(key);
-    const comes =
-      recent !== undefined &&
-      recent.position > this.file.mark &&
-      recent.since <= (written?.end ?? 0);
-    return comes ? recent.log : written;
+    const coming = this.#coming(key);
+    return coming !== undefined && coming.since <= (written?.end ?? 0) ? coming.log : written;
   }
 
   /** Where the log ends in the file of the index. */
@@ -104,42 +95,35 @@ export class CollectionIndex {
    * @param ids of its records, of which the last one has the number `log.seq`.
    */
   stored(log: LogState, ids: readonly string[], start: number): void {
-    const recent = this.#recentOf(log, start);
-    if (recent.ids.size >= idsInMemory) {
-      if (this.file.mark >= recent.olderAt) recent.older = recent.ids;
-      else for (const [id, seq] of recent.ids) recent.older.set(id, seq);
-      recent.olderAt = recent.position;
-      recent.ids = new Map();
-    }
-    recent.log = stateOf(log);
-    recent.position = this.file.durable;
+    const recent = this.#note(log, start);
+    const noted = recent.ids ?? new Map<string, number>();
+    recent.ids = noted;
     const first = log.seq - ids.length + 1;
-    for (const [i, id] of ids.entries()) recent.ids.set(id, first + i);
+    for (const [i, id] of ids.entries()) noted.set(id, first + i);
     this.#idCount += ids.length;
-    if (this.#idCount > idsOfAll) this.#letGo();
+    if (this.#idCount < idsAtOnce || this.file.mark < this.#earlierAt) return;
+    this.#earlier = this.#recent;
+    this.#earlierAt = this.file.durable;
+    this.#recent = new Map();
+    this.#idCount = 0;
   }
 
-  /** Notes what the journal of a dead process holds of a log, from the offset `since` on. */
+  /** Notes what the journal of a dead process holds of a log, from the offset `since` on, but for the ids. */
   recovered(log: LogState, since: number): void {
-    const recent = this.#recentOf(log, since);
-    recent.idsFrom = log.end;
-    recent.position = this.file.durable;
+    this.#note(log, since);
   }
 
-  /** From which offset on the ids of a log must be noted (`remember`) before they can be found. */
-  lacks(key: string): number | undefined {
-    const recent = this.#recent.get(key);
-    const end = this.written(key)?.end ?? 0;
-    return recent !== undefined && end < recent.idsFrom ? end : undefined;
+  /** Whether ids of a log must be noted (`remember`) before they can be found. */
+  lacksIds(key: string): boolean {
+    const coming = this.#coming(key);
+    return coming !== undefined && coming.ids === undefined;
   }
 
-  /** Notes ids of records, all that the log has from the offset `from` on. */
-  remember(key: string, ids: readonly (readonly [id: string, seq: number])[], from: number): void {
-    const recent = this.#recent.get(key);
+  /** Notes the ids of records that the index has yet to read. */
+  remember(key: string, ids: readonly (readonly [id: string, seq: number])[]): void {
+    const recent = this.#recentOf(key);
     if (recent === undefined) return;
-    recent.older = new Map([...ids, ...recent.older]);
-    recent.olderAt = recent.position;
-    recent.idsFrom = from;
+    recent.ids = new Map(ids);
     this.#idCount += ids.length;
   }
 
@@ -156,26 +140,21 @@ export class CollectionIndex {
 
   /** Whether damage of this log is known from before. */
   isDamaged(key: string): boolean {
-    if (this.#damaged.has(key)) return true;
-    const last = this.#recent.get(key)?.log;
-    if (last?.damaged) return true;
+    if (this.#damaged.has(key) || this.#recentOf(key)?.log.damaged) return true;
     return this.file.file.run(() => this.#rowOf(key)?.["damaged"] === 1);
   }
 
   markDamaged(key: string): void {
     if (this.#damaged.has(key)) return;
     this.#damaged.add(key);
-    const done = () => this.#damaged.delete(key);
+    const { collection } = this;
     // Where it could not be written, it is met again.
-    void this.file
-      .ask({ do: "damaged", collection: this.collection, key })
-      .then(done, () => undefined);
+    void this.file.ask({ do: "damaged", collection, key }).catch(() => undefined);
   }
 
   /** Numbers of the records that have this id, newest first: damage may have taken some. */
   find(key: string, id: string): readonly number[] {
-    const recent = this.#recent.get(key);
-    const known = recent?.ids.get(id) ?? recent?.older.get(id);
+    const known = this.#recent.get(key)?.ids?.get(id) ?? this.#earlier.get(key)?.ids?.get(id);
     if (known !== undefined) return [known];
     return this.file.file.run(() => {
       const log = this.rowId(key);
@@ -216,16 +195,17 @@ export class CollectionIndex {
       );
       for (const row of rows) {
         after = String(row["key"]);
-        if (!this.#recent.has(after) && !this.#removed.has(after)) yield after;
+        if (this.#recentOf(after) === undefined && !this.#removed.has(after)) yield after;
       }
       if (rows.length < keysAtOnce) break;
     }
-    yield* [...this.#recent.keys()];
+    yield* new Set([...this.#recent.keys(), ...this.#earlier.keys()]);
   }
 
   /** Forgets a log: reads no longer see it. Its bytes are in the file until `erase`. */
   remove(key: string): void {
     this.#recent.delete(key);
+    this.#earlier.delete(key);
     this.#damaged.delete(key);
     this.#removed.set(key, (this.#removed.get(key) ?? 0) + 1);
     const done = () => {
@@ -236,88 +216,44 @@ export class CollectionIndex {
     void this.file.remove(this.collection, key).then(done, done);
   }
 
-  /**
-   * Resolves when nothing is left in the index file of the words, ids and heads of logs that were removed, deleted or not.
-   * That takes time in proportion to the index; several calls at once cost it once. A crash in between
-   * is made good when the index is opened.
-   *
-   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; call it again.
-   */
-  erase(): Promise<void> {
-    return this.file.erase();
-  }
-
-  makeRoom(bytes: number): Promise<boolean> {
-    return this.file.makeRoom(bytes);
-  }
-
-  /** Resolves when all is in the file that is in the journal. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
-  caughtUp(): Promise<void> {
-    return this.file.ask({ do: "nothing" });
-  }
-
-  get isFar(): boolean {
-    return this.file.isFar;
-  }
-
-  room(): Promise<void> | undefined {
-    return this.file.room();
-  }
-
-  /**
-   * From now on the index has every log of this collection, but for what the journal holds; or that is not so.
-   * Durable when this resolves.
-   */
-  noteCovered(isCovered: boolean): Promise<void> {
-    return this.file.cover(this.collection, isCovered);
-  }
-
-  /**
-   * Called last: the index has every log that this process knows.
-   *
-   * @param changed when the directory last changed by what this process did.
-   */
-  noteCompared(changed: string): void {
-    this.comparedAt = changed;
-  }
-
-  skip(): void {
-    for (const recent of this.#recent.values()) recent.position = 0;
-  }
-
-  forgetAll(): void {
-    this.#recent.clear();
-    this.#idCount = 0;
-    this.doubt();
-  }
-
-  doubt(): void {
+  doubt(isLost: boolean): void {
+    if (isLost) {
+      this.#recent.clear();
+      this.#earlier.clear();
+      this.#idCount = 0;
+    }
     this.coverage = "unknown";
     this.comparedAt = undefined;
     this.onDoubt();
   }
 
-  #recentOf(log: LogState, since: number): Recent {
+  /** Notes where a log ends, which the journal holds. @param since where its last change begins. */
+  #note(log: LogState, since: number): Recent {
     const { key } = log;
-    const known = this.#recent.get(key);
     // What a removed log had is of no use for one that begins.
-    if (known !== undefined && since > 0) return known;
-    const none = { ids: new Map(), older: new Map(), olderAt: 0, listed: undefined };
-    const recent: Recent = { log: stateOf(log), position: 0, since, idsFrom: since, ...none };
-    this.#recent.set(key, recent);
+    if (since === 0) this.#earlier.delete(key);
+    const known = since === 0 ? undefined : this.#recent.get(key);
+    const position = this.file.durable;
+    if (known !== undefined) {
+      known.log = stateOf(log);
+      known.position = position;
+      return known;
+    }
+    const begin = Math.min(since, this.#earlier.get(key)?.since ?? since);
+    const made = { log: stateOf(log), position, since: begin, ids: undefined, listed: undefined };
+    this.#recent.set(key, made);
     this.#idCount += idsOfLog;
-    return recent;
+    return made;
   }
 
-  /** Lets go of what the file of the index has. */
-  #letGo(): void {
-    this.#idCount = 0;
-    for (const [key, { position, ids, older }] of this.#recent) {
-      if (position <= this.file.mark) this.#recent.delete(key);
-      else this.#idCount += idsOfLog + ids.size + older.size;
-    }
-    // Where the index is far behind, this is not done again and again.
-    this.#idCount = Math.min(this.#idCount, idsOfAll) / 2;
+  #recentOf(key: string): Recent | undefined {
+    return this.#recent.get(key) ?? this.#earlier.get(key);
+  }
+
+  /** What the index has yet to read of a log. */
+  #coming(key: string): Recent | undefined {
+    const recent = this.#recentOf(key);
+    return recent !== undefined && recent.position > this.file.mark ? recent : undefined;
   }
 
   isRemoved(key: string): boolean {
@@ -345,8 +281,8 @@ export class CollectionIndex {
   /** The first rows of a list. */
   placedRows(wanted: WantedRows): PlacedRow[] {
     const { mark } = this.file;
-    const changed = new Map<string, Recent>();
-    for (const [key, each] of this.#recent) if (each.position > mark) changed.set(key, each);
+    const all = [...this.#earlier, ...this.#recent];
+    const changed = new Map(all.filter(([, { position }]) => position > mark));
     return [...this.#writtenRows(wanted, changed), ...this.#changedRows(wanted, changed)]
       .sort((a, b) => comparePlaces(a.place, b.place))
       .slice(0, wanted.count);

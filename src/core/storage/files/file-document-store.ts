@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import { ThroughlineError } from "../../errors.ts";
+import { ThroughlineError, unavailable } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import { KeyedMutex } from "../../mutex.ts";
 import { type PreparedDocument, prepareDocument } from "../batch.ts";
@@ -29,7 +29,6 @@ import {
   replaceFile,
   rethrow,
   syncNames,
-  unavailable,
   unlessAbsent,
   unlinkIfThere,
   writeAll,

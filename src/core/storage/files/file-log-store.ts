@@ -35,22 +35,17 @@ import { deletedPerhaps, logTemporary, rethrow, syncNames, unlinkIfThere } from 
 import { type IndexHit, searchIndex } from "./index-search.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
 import { OpenLogs } from "./open-logs.ts";
-import {
-  areNamesKnown,
-  compare,
-  type Reconciled,
-  reconcile,
-  reportUnreadable,
-} from "./reconcile.ts";
+import { areNamesKnown, compare, reportUnreadable } from "./reconcile.ts";
 import { rewriteLog } from "./rewrite.ts";
 
 /** The file driver's logs: one file per log in one directory, and an index beside them. */
 export class FileLogStore implements LogStore {
   readonly #ports: LogPorts;
   readonly #logs: OpenLogs;
-  #reconciled: Promise<Reconciled> | undefined;
-  /** Compares the logs with the index in the background. */
-  #comparing: Promise<Reconciled | undefined> = Promise.resolve(undefined);
+  /** Settles when lists and search know every log; says whether the index has them all. */
+  #reconciled: Promise<boolean> | undefined;
+  /** The same once all logs were compared with the index, which may happen in the background. */
+  #comparing: Promise<boolean> = Promise.resolve(false);
   /** So many logs are out of the index for a moment, because their words are removed. */
   #removing = 0;
   #removed: Promise<unknown> = Promise.resolve();
@@ -86,7 +81,7 @@ export class FileLogStore implements LogStore {
     const { records, lines, givenIds, head, headJson } = made;
     if (log === undefined || log.last.seq + 1 !== records[0]?.seq || log.place() !== "own") return;
     const { index, directory, unsyncedNames } = this.#ports;
-    if (index.isFar || unsyncedNames.has(directory)) return;
+    if (index.file.isFar || unsyncedNames.has(directory)) return;
     for (const id of givenIds) if (log.mayHold(id)) return;
     this.#ports.guard();
     return log.append({ lines, headJson, head, ids: records.map(({ id }) => id) });
@@ -224,10 +219,11 @@ export class FileLogStore implements LogStore {
     await this.#ready();
     const { limit } = options;
     const { index } = this.#ports;
+    await index.file.catchUp();
     // Of what it found some may be unreadable or damaged: then more is looked for.
     for (let most = limit; ; most *= 2) {
       const hits: SearchHit[] = [];
-      const found = await searchIndex(index, query, { ...options, limit: most });
+      const found = searchIndex(index, query, { ...options, limit: most });
       for (const [key, inLog] of Map.groupBy(found, (hit) => hit.key)) {
         for (const record of await this.#foundIn(key, inLog)) hits.push({ key, record });
       }
@@ -286,56 +282,60 @@ export class FileLogStore implements LogStore {
   async close(): Promise<void> {
     this.#closing = true;
     await this.#logs.close(this.#reconciled);
-    const reconciled = await this.#reconciled?.catch(() => undefined);
-    const found = reconciled === "covered" ? await this.#comparing : reconciled;
-    // Where a file is no log of ours that is not noted, so that it is reported at the next start too.
-    if (found !== "every log is known" || this.#removing > 0) return;
-    const { index } = this.#ports;
+    if (!(await this.#comparing) || this.#removing > 0) return;
     const changed = this.#ports.directoryChanged(this.#ports.directory);
     if (changed === undefined) return;
     // Other programs may have changed names too: then the next start compares them.
     const isKnown = changed === this.#comparedAt || (await areNamesKnown(this.#ports));
-    if (isKnown !== undefined) index.noteCompared(isKnown ? changed : "by others");
+    if (isKnown !== undefined) this.#ports.index.comparedAt = isKnown ? changed : "by others";
   }
 
   /** Settles when lists and search know every log: at once after most starts. Tried again if it fails. */
-  #ready(): Promise<Reconciled> {
-    this.#reconciled ??= this.#reconcile().catch((error) => {
-      this.#reconciled = undefined;
-      return rethrow("the logs", error);
-    });
+  #ready(): Promise<boolean> {
+    if (this.#reconciled === undefined) {
+      this.#reconciled = this.#reconcile().catch((error) => {
+        this.#reconciled = undefined;
+        return rethrow("the logs", error);
+      });
+      this.#cover();
+    }
     return this.#reconciled;
   }
 
-  async #reconcile(): Promise<Reconciled> {
+  async #reconcile(): Promise<boolean> {
     await this.#removed; // which may need the room that the index would take
-    this.#comparedAt = this.#ports.directoryChanged(this.#ports.directory);
-    const found = await reconcile(this.#ports, this.#logs);
-    if (found === "covered") {
-      // What other programs did in the meantime is found in the background.
-      this.#comparing = compare(this.#ports, this.#logs, () => this.#closing).catch(
-        () => undefined,
-      );
-    } else this.#cover();
-    return found;
+    const { index, journal, collection, directory } = this.#ports;
+    const { coverage } = index;
+    this.#comparedAt = this.#ports.directoryChanged(directory);
+    if (coverage !== "all") journal.segments.recovered.tell(collection, index);
+    // What other programs did in the meantime is found in the background.
+    const isCovered = coverage === "covered";
+    const isOver = () => isCovered && this.#closing;
+    const isKnown = coverage === "all" || compare(this.#ports, this.#logs, isOver);
+    this.#comparing = Promise.resolve(isKnown).catch(() => false);
+    return isCovered || isKnown;
   }
 
-  /** Notes that the index has every log, unless one was unreadable or is out of it for a moment. */
+  /** Notes whether the index has every log, unless one is out of it for a moment. */
   #cover(): void {
-    if (this.#removing > 0) return;
-    void this.#reconciled?.then(
-      (found) => {
-        if (found === "a log is unreadable" || this.#removing > 0) return undefined;
-        return this.#ports.index.noteCovered(true);
+    const reconciled = this.#reconciled;
+    void reconciled?.then(
+      (isKnown) => {
+        const isOver = this.#removing > 0 || reconciled !== this.#reconciled;
+        return isOver ? undefined : this.#note(isKnown);
       },
       () => undefined, // the caller that lists gets the error
     );
   }
 
+  #note(isCovered: boolean): Promise<void> {
+    return this.#ports.index.file.cover(this.#ports.collection, isCovered);
+  }
+
   /** @returns what settles when the batch is stored: others need not wait for that to append. */
   async #append(batch: PreparedBatch): Promise<{ readonly stored: number | Promise<number> }> {
     const { index } = this.#ports;
-    await index.room();
+    await index.file.room();
     const log = await this.#logs.writable(batch.key);
     if (log !== undefined && batch.records.some(({ id }) => log.comingIds.has(id))) {
       await log.caughtUp();
@@ -374,7 +374,7 @@ export class FileLogStore implements LogStore {
    */
   async #uncovered<T>(work: () => Promise<T>): Promise<T> {
     this.#removing++;
-    await this.#ports.index.noteCovered(false);
+    await this.#note(false);
     const working = work();
     this.#removed = Promise.allSettled([this.#removed, working]);
     const result = await working;
@@ -386,7 +386,7 @@ export class FileLogStore implements LogStore {
   /** Forgets a log in the index down to its bytes. */
   #removeFromIndex(key: string): Promise<void> {
     this.#ports.index.remove(key);
-    return this.#ports.index.erase();
+    return this.#ports.index.file.erase();
   }
 
   /** Those of the ids that the log holds and that still have their content. */

@@ -1,7 +1,7 @@
 // What the files of a home share: ports, and the few moves that every protocol is made of.
 import { basename, dirname } from "node:path";
 import type { Clock } from "../../clock.ts";
-import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import { isThroughlineError, ThroughlineError, unavailable } from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { Logger } from "../../logger.ts";
 import type { Timers } from "../../timers.ts";
@@ -261,10 +261,6 @@ export async function inSpaceOfIndex<T>(
 /** This user may not do that there, and trying again does not help. */
 export function isNotAllowed(error: unknown): boolean {
   return isCode(error, "EACCES", "EPERM", "EROFS");
-}
-
-export function unavailable(message: string, cause?: unknown): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
 }
 
 export function closed(): ThroughlineError {

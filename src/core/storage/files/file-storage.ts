@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { isoTime } from "../../clock.ts";
-import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import { isThroughlineError, ThroughlineError, unavailable } from "../../errors.ts";
 import { misconfigured } from "../../options.ts";
 import type { DiskEntry } from "../disk/disk.ts";
 import type { LogProjection } from "../log-store.ts";
@@ -21,7 +21,6 @@ import {
   type NewReport,
   syncNames,
   temporaryName,
-  unavailable,
   writeAll,
 } from "./file-ports.ts";
 import { Journal } from "./journal.ts";

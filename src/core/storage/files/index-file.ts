@@ -1,5 +1,5 @@
 import fs from "node:fs";
-import { isThroughlineError, ThroughlineError } from "../../errors.ts";
+import { isThroughlineError, ThroughlineError, unavailable } from "../../errors.ts";
 import {
   durably,
   type Fault,
@@ -8,7 +8,6 @@ import {
   type OpenDatabase,
   openIndexFile,
   openInMemory,
-  removedLogs,
   removeIndexFile,
   replaceIndexFile,
   type Statements,
@@ -34,13 +33,14 @@ export class IndexFile {
   readonly clean: boolean;
   /** Where the index is in the journal of the last process: a position in one of its segments. */
   readonly mark: { readonly nth: number; readonly position: number };
-  /** The collections whose logs the index has, but for what the journal holds; each with what was noted of its directory. */
+  /**
+   * The collections whose logs the index has, but for what the journal holds; each with when its directory had
+   * last changed, if that was noted at a clean end.
+   */
   readonly covered = new Map<string, string | null>();
   #open: OpenDatabase;
   /** A database in memory stands in for a file that the disk does not take. */
   isInMemory = false;
-  /** The file that it stands in for is still there, with whatever is in it. */
-  #leftBehind = false;
   /** How often the file was thrown away; those at opening are no news to anybody. */
   losses = 0;
   #onLost: (() => void) | undefined;
@@ -57,17 +57,22 @@ export class IndexFile {
   constructor(path: string | undefined, onLost: () => void) {
     this.path = path;
     this.#open = (path && openIndexFile(path, true)) || this.#replace();
-    let found = { clean: false, mark: { nth: 0, position: 0 } };
+    let found: Record<string, unknown> = {};
     try {
-      found = this.#begin();
+      found = this.sql.state.get() ?? {};
+      for (const { collection, changed } of this.sql.covered.all()) {
+        this.covered.set(String(collection), changed as string | null);
+      }
+      durably(this.#open.database, () => this.sql.setClean.run(0));
     } catch (error) {
       if (faultOf(error) === undefined) throw error;
       // A flag that cannot be taken back would say of the next start that nothing is behind.
       this.lose();
+      found = {};
     }
-    const isLost = this.losses > 0;
-    this.clean = found.clean && !isLost;
-    this.mark = isLost ? { nth: 0, position: 0 } : found.mark;
+    const { clean, nth = 0, mark = 0 } = found;
+    this.clean = clean === 1;
+    this.mark = { nth: Number(nth), position: Number(mark) };
     this.#onLost = onLost;
   }
 
@@ -76,20 +81,6 @@ export class IndexFile {
     if (this.path === undefined || this.isInMemory) return 0;
     const sizeOf = (path: string) => fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0;
     return sizeOf(this.path) + sizeOf(`${this.path}-wal`);
-  }
-
-  /** Notes that a process uses it. @returns what the last one noted. */
-  #begin() {
-    const { sql, database } = this.#open;
-    const { clean, nth, mark } = sql.state.get() ?? {};
-    for (const { collection, changed } of sql.covered.all()) {
-      this.covered.set(String(collection), changed as string | null);
-    }
-    durably(database, () => {
-      sql.setClean.run(0);
-      for (const collection of this.covered.keys()) sql.cover.run(collection, null);
-    });
-    return { clean: clean === 1, mark: { nth: Number(nth), position: Number(mark) } };
   }
 
   /** The connection that is open now. */
@@ -148,7 +139,14 @@ export class IndexFile {
 
   /** @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: an older file is left that cannot be removed. */
   assertNothingLeft(): void {
-    if (this.#leftBehind) this.#removeLeftBehind();
+    const { path } = this;
+    if (!this.isInMemory || path === undefined || !isFileThere(path)) return;
+    try {
+      removeIndexFile(path);
+    } catch (cause) {
+      const message = "the file of the index cannot be removed, and may hold what it held";
+      throw unavailable(message, cause);
+    }
   }
 
   /**
@@ -159,35 +157,18 @@ export class IndexFile {
    * compared with the index.
    */
   close(isComplete: boolean, used: ReadonlyMap<string, string | undefined>): void {
-    this.runQuietly(() => {
-      if (isComplete && this.#isKnown(used)) this.#noteEnd(used);
-    });
-    this.#closed = true;
-    this.#open.database.close();
-  }
-
-  #noteEnd(used: ReadonlyMap<string, string | undefined>): void {
-    const { sql, database } = this.#open;
-    durably(database, () => {
+    const { sql, database } = this.opened;
+    const noteEnd = () => {
       sql.setClean.run(1);
       sql.setMark.run(0, 0);
-      for (const [collection, changed] of this.covered) {
-        // What was noted of one that was not compared still holds.
-        const isCompared = used.get(collection) !== undefined;
-        if (this.clean && !isCompared) sql.cover.run(collection, changed);
-      }
       for (const [collection, changed] of used) {
-        if (changed !== undefined) sql.cover.run(collection, changed);
+        const isCovered = changed !== undefined || this.covered.has(collection);
+        if (isCovered) sql.cover.run(collection, changed ?? null);
       }
-    });
-  }
-
-  /** After an unclean end, what is not in the index is found when its collection is used. */
-  #isKnown(used: ReadonlyMap<string, unknown>): boolean {
-    if (this.clean) return true;
-    const rows = this.#open.sql.collections.all(removedLogs);
-    const names = rows.map((row) => String(row["collection"]));
-    return names.every((name) => used.has(name) || this.covered.has(name));
+    };
+    if (isComplete) this.runQuietly(() => durably(database, noteEnd));
+    this.#closed = true;
+    this.#open.database.close();
   }
 
   /** An empty index. In memory when the disk does not take a file, or spoilt it twice. */
@@ -196,30 +177,13 @@ export class IndexFile {
     const file = path && this.losses < 2 && !inMemory ? replaceIndexFile(path) : undefined;
     this.isInMemory = !file;
     if (file) return file;
-    this.#leftBehind = true;
     try {
-      this.#removeLeftBehind();
+      this.assertNothingLeft();
     } catch {
       // It matters, and is said, when something is forgotten.
     }
     return openInMemory();
   }
-
-  #removeLeftBehind(): void {
-    try {
-      if (this.path !== undefined && isFileThere(this.path)) removeIndexFile(this.path);
-      this.#leftBehind = false;
-    } catch (cause) {
-      throw unavailable(
-        "the file of the index cannot be removed, and may hold what it held",
-        cause,
-      );
-    }
-  }
-}
-
-function unavailable(message: string, cause?: unknown): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
 }
 
 export function lost(cause?: unknown): ThroughlineError {

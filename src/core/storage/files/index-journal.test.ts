@@ -184,7 +184,7 @@ test("killed again soon after a start, the next one reads no more of the journal
   const one = await open();
   await one.logs.list({ limit: 1 });
   for (let n = 0; n < 50; n++) await one.logs.append(`k${n}`, [{ id: "m1", content: "hello" }]);
-  await one.index.ask({ do: "nothing" });
+  await one.index.sync();
   await one.logs.append("late", [{ id: "m1", content: "hello" }]);
   const counts: number[] = [];
   for (let life = 1; life <= 3; life++) {
@@ -210,7 +210,7 @@ test("a log that is cut back because it could not be written is not reported, an
   await logs.append("a", [{ id: "m1", content: "hello" }]);
   await index.sync();
   await assert.rejects(logs.append("a", [{ id: "m2", content: "hello void" }]));
-  await index.ask({ do: "nothing" });
+  await index.sync();
   assert.deepEqual(await logs.search("void", { limit: 9 }), []);
   assert.equal(await logs.append("a", [{ id: "m3", content: "hello" }]), 2);
   assert.equal((await logs.search("hello", { limit: 9 })).length, 2);

@@ -14,7 +14,7 @@ export type IndexRequest =
     }
   | { readonly do: "remove" | "damaged"; readonly collection: string; readonly key: string }
   | { readonly do: "cover"; readonly collection: string; readonly isCovered: boolean }
-  | { readonly do: "skip" | "sync" | "erase" | "nothing" };
+  | { readonly do: "sync" | "catch up" | "erase" };
 
 /** A request. What the journal holds before the position `until` is written first. */
 export interface Asked {
@@ -53,19 +53,17 @@ export class IndexQueue {
     report: (report: IndexReport) => void,
     files?: JournalFiles,
   ) {
-    this.#writer = new IndexWriter(opened, projections, files);
+    const doubt = (collection: string) => report({ doubtful: collection });
+    this.#writer = new IndexWriter(opened, projections, doubt, files);
     this.#writer.mark = shared.marks[1] ?? 0;
     this.#shared = shared;
     this.#sliceBytes = sliceBytes;
     this.#report = report;
   }
 
-  began(segment: IndexedSegment): void {
-    this.#writer.began(segment);
-  }
-
-  ask(asked: Asked): void {
-    this.#asked.push(asked);
+  receive(message: { readonly segment: IndexedSegment } | Asked): void {
+    if ("segment" in message) this.#writer.began(message.segment);
+    else this.#asked.push(message);
   }
 
   get isAsked(): boolean {
@@ -108,8 +106,6 @@ export class IndexQueue {
     Atomics.store(wake, 2, this.#retryAt === 0 ? 0 : 1);
     Atomics.add(wake, 3, 1);
     Atomics.notify(wake, 3);
-    for (const collection of this.#writer.doubtful) this.#report({ doubtful: collection });
-    this.#writer.doubtful.clear();
     if (report !== undefined && "answer" in report) this.#asked.shift();
     // Last: it is read together with what was noted.
     if (report !== undefined) this.#report(report);
@@ -127,8 +123,7 @@ export class IndexQueue {
   /** @returns whether all of it is done. */
   #perform({ request, until }: Asked): boolean {
     const writer = this.#writer;
-    if (request.do === "skip") writer.skip(until);
-    else if (writer.take(until, this.#sliceBytes)) return false;
+    if (writer.take(until, this.#sliceBytes)) return false;
     if (request.do === "add")
       writer.add(request.collection, request.log, request.batches, request.from);
     else if (request.do === "remove") writer.remove(request.collection, request.key);

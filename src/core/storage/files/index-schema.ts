@@ -84,7 +84,6 @@ const queries = {
     select id, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
     where collection = ? and key = ?
   `,
-  collections: "select distinct collection from logs where collection <> ?",
   keys: "select key from logs where collection = ? and key > ? order by key limit ?",
   addLog: `insert into logs values (null, ?, ?, '', 0, 0, '', 0, -1, '[]', '{}')`,
   updateLog: `

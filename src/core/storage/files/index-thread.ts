@@ -45,9 +45,9 @@ function run(port: NonNullable<typeof parentPort>, data: ThreadData): void {
   let isOver = false;
   const receive = (message: ThreadMessage) => {
     if (message === "end") isOver = true;
-    else if ("segment" in message) queue.began(message.segment);
-    else if ("request" in message) queue.ask(withBuffers(message));
-    else projections.set(message.collection, loadProjection(message.module));
+    else if ("module" in message)
+      projections.set(message.collection, loadProjection(message.module));
+    else queue.receive("request" in message ? withBuffers(message) : message);
   };
   for (;;) {
     const seen = Atomics.load(wake, 0);

@@ -80,20 +80,25 @@ export class IndexWriter {
   readonly #sql: Statements;
   readonly #journal: IndexJournal;
   readonly #projections: ReadonlyMap<string, LogProjection>;
-  /** Collections in which something is not as the file knows it: their logs must be compared with it. */
-  readonly doubtful = new Set<string>();
+  readonly #onDoubt: (collection: string) => void;
   readonly #drafts = new Map<string, LogRowDraft>();
   #isMerging = false;
   /** All that the journal holds before this position is in the file. */
   mark = 0;
 
-  /** @param projections of the collections that are open. */
+  /**
+   * @param projections of the collections that are open.
+   * @param onDoubt called with a collection in which something is not as the file knows it: its logs must be
+   *   compared with the file.
+   */
   constructor(
     open: OpenDatabase,
     projections: ReadonlyMap<string, LogProjection>,
+    onDoubt: (collection: string) => void,
     files?: JournalFiles,
   ) {
     this.#open = open;
+    this.#onDoubt = onDoubt;
     this.#journal = new IndexJournal(files);
     this.#sql = open.sql;
     this.#projections = projections;
@@ -125,13 +130,6 @@ export class IndexWriter {
     this.mark = to;
     this.#journal.release(to);
     return to < until;
-  }
-
-  /** Does without what the journal holds before this position. */
-  skip(position: number): void {
-    this.mark = Math.max(this.mark, position);
-    this.#journal.release(position);
-    this.#journal.closeFiles();
   }
 
   /**
@@ -251,7 +249,7 @@ export class IndexWriter {
   /** Has the logs of a collection compared with their rows, also by the next start. */
   #doubt(collection: string): void {
     this.#sql.uncover.run(collection);
-    this.doubtful.add(collection);
+    this.#onDoubt(collection);
   }
 
   #addBatch(draft: LogRowDraft, batch: IndexedBatch, touched: Set<LogRowDraft>): void {

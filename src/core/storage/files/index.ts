@@ -8,20 +8,19 @@ import type { IndexBehind } from "../storage.ts";
 import { type IndexCoverage, IndexFile, lost } from "./index-file.ts";
 import {
   type IndexedSegment,
-  IndexJournal,
   type JournalFiles,
   sharedBytes,
   sharedViews,
 } from "./index-journal.ts";
 import { type Asked, IndexQueue, type IndexReport, type IndexRequest } from "./index-queue.ts";
-import type { Statements } from "./index-schema.ts";
+import type { Fault, Statements } from "./index-schema.ts";
 import type { ThreadData, ThreadMessage } from "./index-thread.ts";
 
 /**
  * A home that is open for a moment needs no thread. Start it after this many groups of appends or milliseconds, after
- * this many logs were read for the index, or before an index of this many bytes is erased.
+ * this many logs were read for the index, or before so many bytes of the journal are read or of the index erased.
  */
-const threadAfter = { ms: 1_000, groups: 1_024, adds: 64, erasedBytes: 1024 * 1024 } as const;
+const threadAfter = { ms: 1_000, groups: 1_024, adds: 64, bytes: 1024 * 1024 } as const;
 /** Bytes of the journal that this thread writes in one transaction: some milliseconds. */
 const ownSliceBytes = 64 * 1024;
 /** Appends wait while the index lacks more bytes of the journal than this, which bounds the journal. */
@@ -42,15 +41,13 @@ interface IndexOptions {
 interface IndexPart {
   /** When its directory had last changed, if it was compared with the index. */
   readonly comparedAt: string | undefined;
-  /** The index may lack something of its logs: they must be compared, those that are open too. */
-  doubt(): void;
-  /** The file was lost, and is empty: the same, and what the journal holds of its logs is of no use. */
-  forgetAll(): void;
-  /** The file will not get what the journal holds. */
-  skip(): void;
+  /**
+   * The index may lack something of its logs: they must be compared, those that are open too.
+   *
+   * @param isLost it lacks all of them, and will not get what the journal holds.
+   */
+  doubt(isLost: boolean): void;
 }
-
-type Answer = Extract<IndexReport, { readonly answer: unknown }>["answer"];
 
 /**
  * The index of a home, which several collections share. This thread reads its file; another one reads the journal and
@@ -62,21 +59,21 @@ export class FileIndex {
   readonly #parts = new Map<string, IndexPart>();
   readonly #projections = new Map<string, LogProjection>();
   readonly file: IndexFile;
+  readonly #lossesBefore: number;
   #memory = new SharedArrayBuffer(sharedBytes);
   #shared = sharedViews(this.#memory);
-  /** What this thread writes, if it does. */
-  #queue: IndexQueue | undefined;
-  #isWriting = false;
   /** Those that the index has yet to read. */
   #segments: IndexedSegment[] = [];
   /** Where the index is in the journal of the last process, until that is told. */
   #found: IndexFile["mark"] | undefined;
+  /** What writes: a thread, or this one while something was asked for. */
   #worker: Worker | undefined;
+  #queue: IndexQueue | undefined;
+  #isWriting = false;
   /** In their order, until they are answered. */
-  readonly #requests: { readonly asked: Asked; readonly resolve: (answer: Answer) => void }[] = [];
+  readonly #requests: (Asked & { readonly resolve: (answer: Fault | undefined) => void })[] = [];
   /** No thread can be started, or none can read what is only in memory. */
   #isAlone = false;
-  #wasLost = false;
   #groups = 0;
   #adds = 0;
   #erasing: Promise<void> = Promise.resolve();
@@ -92,6 +89,7 @@ export class FileIndex {
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
     this.file = new IndexFile(path, () => this.#lost());
+    this.#lossesBefore = this.file.losses;
     this.#found = this.file.mark;
     this.file.runQuietly(() => {
       const isErased = this.sql.state.get()?.["forgotten"] !== 1;
@@ -118,13 +116,6 @@ export class FileIndex {
     return { bytes: Math.max(0, this.durable - this.mark) };
   }
 
-  /** Opens what is read of the journal from the mark on. */
-  journal(): IndexJournal {
-    const journal = new IndexJournal(this.#options.files);
-    for (const segment of this.#segments) journal.began(segment);
-    return journal;
-  }
-
   get sql(): Statements {
     return this.file.sql;
   }
@@ -133,7 +124,7 @@ export class FileIndex {
   coverageOf(collection: string, changed: string | undefined): IndexCoverage {
     const noted = this.file.covered.get(collection);
     if (noted === undefined) return "unknown";
-    if (noted === null) return "covered";
+    if (noted === null || !this.file.clean) return "covered";
     return noted === changed ? "all" : "names";
   }
 
@@ -141,10 +132,9 @@ export class FileIndex {
   open(collection: string, projection: LogProjection, part: IndexPart): void {
     this.#parts.set(collection, part);
     this.#projections.set(collection, projection);
-    if (this.#worker !== undefined) {
-      if (projection.module === undefined) this.#endThread();
-      else this.#tell({ collection, module: projection.module });
-    }
+    const { module } = projection;
+    if (module === undefined) this.#endThread();
+    else this.#tell({ collection, module });
   }
 
   /** Begins to read a segment of the journal. Those of a dead process come first, in their order. */
@@ -163,7 +153,6 @@ export class FileIndex {
     while (this.#segments[1] !== undefined && this.#segments[1].position <= mark)
       this.#segments.shift();
     this.#segments.push(segment);
-    this.#queue?.began(segment);
     this.#tell({ segment });
   }
 
@@ -184,14 +173,10 @@ export class FileIndex {
     return this.durable - this.mark > most && Atomics.load(this.#shared.wake, 2) === 0;
   }
 
-  /** Resolves when the index is less far behind. `undefined`: it is not far, or the disk is full and nothing helps. */
-  room(): Promise<void> | undefined {
-    if (!this.isFar) return undefined;
-    this.#startThread();
-    const wait = async () => {
-      while (this.isFar && this.#closing === undefined) await awaited(this.moved());
-    };
-    return wait();
+  /** Resolves when the index is not far behind, or nothing helps, since the disk is full. */
+  async room(): Promise<void> {
+    if (this.isFar) this.#startThread();
+    while (this.isFar && this.#closing === undefined) await awaited(this.moved());
   }
 
   /** Resolves when the index may have moved on; after a second in any case, should its thread have died. */
@@ -205,19 +190,25 @@ export class FileIndex {
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
    */
-  async sync(position = this.durable): Promise<void> {
-    await this.ask({ do: "sync" }, position);
+  sync(position = this.durable): Promise<void> {
+    return this.ask({ do: "sync" }, position);
   }
 
-  /** Does without what the journal has of these collections before this position. */
-  async skip(position: number, collections: ReadonlySet<string>): Promise<void> {
-    // First: what is compared from now on is compared with what the file has.
-    for (const collection of collections) {
-      this.#parts.get(collection)?.skip();
-      this.#doubt(collection);
-    }
-    await this.ask({ do: "skip" }, position).catch(() => undefined);
-    for (const collection of collections) await this.cover(collection, false);
+  /**
+   * Resolves when the index has all that is stored now.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
+   */
+  async catchUp(): Promise<void> {
+    const { bytes } = this.behind;
+    if (bytes === 0) return;
+    if (bytes > threadAfter.bytes) this.#startThread();
+    await this.ask({ do: "catch up" });
+  }
+
+  /** As `sync`; an index that does not take it is begun again from the logs. */
+  syncOrLose(position: number): Promise<void> {
+    return this.#insistOn({ do: "sync" }, position);
   }
 
   /** Never rejects: on a full disk nothing is noted. */
@@ -228,10 +219,15 @@ export class FileIndex {
     await this.ask({ do: "cover", collection, isCovered }).catch(() => undefined);
   }
 
-  /** Makes the bytes of logs disappear that were removed before. */
+  /**
+   * Resolves when nothing is left in the index file of the words, ids and heads of logs that were removed, deleted or
+   * not. That takes time in proportion to the index. A crash in between is made good when the index is opened.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; call it again.
+   */
   erase(): Promise<void> {
     const erasing = this.#erasing.then(async () => {
-      if (this.file.bytes > threadAfter.erasedBytes) this.#startThread();
+      if (this.file.bytes > threadAfter.bytes) this.#startThread();
       // It must have an end: a file that cannot be erased goes whole.
       await this.#insistOn({ do: "erase" });
       this.file.assertNothingLeft();
@@ -267,29 +263,24 @@ export class FileIndex {
   async ask(request: IndexRequest, until = this.durable): Promise<void> {
     const { losses } = this.file;
     if (request.do === "add" && ++this.#adds === threadAfter.adds) this.#startThread();
-    const asked = { request, until };
-    const answered = new Promise<Answer>((resolve) => this.#requests.push({ asked, resolve }));
-    this.#give(asked);
+    const answered = new Promise<Fault | undefined>((resolve) => {
+      this.#requests.push({ request, until, resolve });
+    });
+    this.#tell({ request, until });
     const answer = await awaited(answered);
     if (losses !== this.file.losses) throw lost();
     if (answer === undefined) return;
-    // A file that lacks a log is of no use. One that is begun again twice goes on in memory.
-    this.file.failed(answer === "full" && request.do === "add" ? "useless" : answer);
+    // A file that lacks what is asked of it is of no use. One that is begun again twice goes on in memory.
+    const isUseless = answer === "full" && (request.do === "add" || request.do === "catch up");
+    this.file.failed(isUseless ? "useless" : answer);
   }
 
-  /** To the thread that writes. */
-  #give(asked: Asked): void {
-    if (this.#worker !== undefined) this.#tell(asked);
-    else {
-      this.#ownQueue().ask(asked);
-      void this.#write();
-    }
-  }
-
-  #hear(report: IndexReport): void {
-    if ("answer" in report) this.#requests.shift()?.resolve(report.answer);
-    else if ("doubtful" in report) this.#doubt(report.doubtful);
-    else this.file.lose();
+  async #insistOn(request: IndexRequest, until?: number): Promise<void> {
+    const { losses } = this.file;
+    await this.ask(request, until).catch((error) => {
+      if (!isThroughlineError(error, "THROUGHLINE_UNAVAILABLE")) throw error;
+      if (losses === this.file.losses) this.file.lose();
+    });
   }
 
   /** Writes out what the journal holds, in every collection, and closes the file. Closing twice is closing once. */
@@ -301,8 +292,7 @@ export class FileIndex {
   async #close(): Promise<void> {
     await this.#erasing;
     this.#cancelTimer?.();
-    const { losses } = this.file;
-    await this.ask({ do: "nothing" }).catch(() => undefined); // it is not complete then
+    await this.sync().catch(() => undefined); // it is not complete then
     const worker = this.#worker;
     if (worker !== undefined) {
       const ended = new Promise((resolve) => worker.once("exit", resolve));
@@ -310,44 +300,60 @@ export class FileIndex {
       await awaited(ended);
     }
     this.#queue?.close();
-    this.#queue = undefined;
     // What was lost is given to the next process: not all was compared with the new file.
-    const isComplete = this.mark >= this.durable && losses === this.file.losses && !this.#wasLost;
+    const isComplete = this.mark >= this.durable && this.file.losses === this.#lossesBefore;
     const used = Array.from(this.#parts, ([name, { comparedAt }]) => [name, comparedAt] as const);
     this.file.close(isComplete, new Map(used));
   }
 
-  #ownQueue(): IndexQueue {
-    if (this.#queue === undefined) {
-      this.#queue = new IndexQueue(
-        this.file.opened,
-        this.#projections,
-        this.#shared,
-        ownSliceBytes,
-        (report) => this.#hear(report),
-        this.#options.files,
-      );
-      for (const segment of this.#segments) this.#queue.began(segment);
+  /** Tells what writes. Where that is this thread, its queue is begun when there is something to do. */
+  #tell(message: ThreadMessage): void {
+    if (this.#worker !== undefined) {
+      this.#worker.postMessage(message);
+      Atomics.add(this.#shared.wake, 0, 1);
+      Atomics.notify(this.#shared.wake, 0);
+      return;
     }
+    if (message === "end" || "module" in message) return;
+    this.#queue?.receive(message);
+    if ("request" in message) void this.#write();
+  }
+
+  #hear = (report: IndexReport): void => {
+    if ("answer" in report) this.#requests.shift()?.resolve(report.answer);
+    else if ("lost" in report) this.file.lose();
+    else {
+      this.file.covered.delete(report.doubtful);
+      this.#parts.get(report.doubtful)?.doubt(false);
+    }
+  };
+
+  #ownQueue(): IndexQueue {
+    if (this.#queue !== undefined) return this.#queue;
+    const { opened } = this.file;
+    const { files } = this.#options;
+    const given = [opened, this.#projections, this.#shared, ownSliceBytes, this.#hear] as const;
+    this.#queue = new IndexQueue(...given, files);
+    for (const segment of this.#segments) this.#queue.receive({ segment });
+    for (const { request, until } of this.#requests) this.#queue.receive({ request, until });
     return this.#queue;
   }
 
-  #doubt(collection: string): void {
-    this.file.covered.delete(collection);
-    this.#parts.get(collection)?.doubt();
+  #endOwnQueue(): void {
+    this.#queue?.close();
+    this.#queue = undefined;
   }
 
   /** Writes what was asked for, and all that the journal holds where no other thread will. */
   async #write(): Promise<void> {
     if (this.#isWriting) return;
     this.#isWriting = true;
-    const hasMore = () => {
-      if (this.#worker !== undefined) return false;
-      if (this.#isAlone && this.mark < this.durable && this.#closing === undefined)
-        this.#ownQueue();
-      return this.#queue?.step(this.#isAlone ? this.durable : 0) ?? false;
-    };
-    while (hasMore()) await nextPass();
+    for (let hasMore = true; hasMore && this.#worker === undefined; ) {
+      const isBehind = this.#isAlone && this.mark < this.durable && this.#closing === undefined;
+      if (!isBehind && this.#requests.length === 0) break;
+      hasMore = this.#ownQueue().step(isBehind ? this.durable : 0);
+      if (hasMore) await nextPass();
+    }
     this.#isWriting = false;
     const waitMs = this.#queue?.waitMs ?? 0;
     if (this.#isAlone && waitMs > 0) this.#later(waitMs);
@@ -375,16 +381,13 @@ export class FileIndex {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     const { Worker: Thread } = process.getBuiltinModule("node:worker_threads"); // loading it takes 1 ms
-    const data = {
-      path,
-      memory: this.#memory,
-      isUnsure: !this.file.clean && this.file.losses === 0,
-    };
+    const isUnsure = !this.file.clean && this.file.losses === 0;
+    const data: ThreadData = { path, memory: this.#memory, isUnsure };
     let worker: Worker;
     try {
       worker = new Thread(threadFile(), {
         name: "throughline-index",
-        workerData: data satisfies ThreadData,
+        workerData: data,
         // Its objects are short-lived: a larger young generation takes memory and saves no time.
         resourceLimits: { maxYoungGenerationSizeMb: 8 },
       });
@@ -393,8 +396,7 @@ export class FileIndex {
       this.#beAlone();
       return;
     }
-    this.#queue?.close();
-    this.#queue = undefined;
+    this.#endOwnQueue();
     this.#worker = worker;
     worker.on("message", (report: IndexReport) => {
       if (worker === this.#worker) this.#hear(report);
@@ -406,7 +408,7 @@ export class FileIndex {
     for (const [collection, module] of modules) {
       if (module !== undefined) this.#tell({ collection, module });
     }
-    for (const { asked } of this.#requests) this.#tell(asked);
+    for (const { request, until } of this.#requests) this.#tell({ request, until });
   }
 
   /** From now on this thread writes. */
@@ -419,7 +421,6 @@ export class FileIndex {
   #endThread(worker = this.#worker): void {
     if (worker === undefined || worker !== this.#worker) return;
     this.#leaveThread();
-    for (const { asked } of this.#requests) this.#ownQueue().ask(asked);
     this.#beAlone();
   }
 
@@ -433,32 +434,16 @@ export class FileIndex {
     this.#shared.marks.set([durable, mark]);
   }
 
-  #tell(message: ThreadMessage): void {
-    this.#worker?.postMessage(message);
-    Atomics.add(this.#shared.wake, 0, 1);
-    Atomics.notify(this.#shared.wake, 0);
-  }
-
-  async #insistOn(request: IndexRequest): Promise<void> {
-    const { losses } = this.file;
-    await this.ask(request).catch((error) => {
-      if (!isThroughlineError(error, "THROUGHLINE_UNAVAILABLE")) throw error;
-      if (losses === this.file.losses) this.file.lose();
-    });
-  }
-
   /** The file was begun again, and is empty. */
   #lost(): void {
-    this.#wasLost = true;
-    this.#queue?.close();
-    this.#queue = undefined;
+    this.#endOwnQueue();
     if (this.file.isInMemory) this.#isAlone = true;
     this.#leaveThread();
     for (const { resolve } of this.#requests.splice(0)) resolve("useless");
     if (this.#found !== undefined) this.#found = { nth: 0, position: 0 };
     // All logs are compared with the new one: what the journal holds of them is in them.
     this.#shared.marks[1] = this.durable;
-    for (const part of this.#parts.values()) part.forgetAll();
+    for (const part of this.#parts.values()) part.doubt(true);
     if (this.#closing !== undefined) return;
     this.#options.logger?.warn({}, "the index was damaged and is being rebuilt from the logs");
   }

@@ -1,8 +1,8 @@
 import { sep } from "node:path";
 import { setImmediate as nextPass } from "node:timers/promises";
-import type { ThroughlineError } from "../../errors.ts";
+import { type ThroughlineError, unavailable } from "../../errors.ts";
 import { type NewBatch, putBatch, roomFor } from "./commit.ts";
-import { type HomePorts, isFull, unavailable, writeAll } from "./file-ports.ts";
+import { type HomePorts, isFull, writeAll } from "./file-ports.ts";
 import { beginFrame, frameBytes, sealFrame } from "./journal-frame.ts";
 import {
   isCutOff,

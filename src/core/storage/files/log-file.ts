@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../../errors.ts";
+import { ThroughlineError, unavailable } from "../../errors.ts";
 import { freezeDeep } from "../../json.ts";
 import type { DiskFile, FilePlace } from "../disk/disk.ts";
 import { type LogHead, logLimits, type OpenLog, type StoredRecord } from "../log-store.ts";
@@ -10,14 +10,7 @@ import {
   recordsOf,
 } from "./batch-reader.ts";
 import type { CollectionIndex } from "./collection-index.ts";
-import {
-  type HomePorts,
-  isCode,
-  type NewReport,
-  openOwn,
-  unavailable,
-  writeAll,
-} from "./file-ports.ts";
+import { type HomePorts, isCode, type NewReport, openOwn, writeAll } from "./file-ports.ts";
 import type { Journal, JournaledLog, PushedChange } from "./journal.ts";
 import { noFile } from "./journal-frame.ts";
 import { type LogEnd, noEnd, settleEnd } from "./log-end.ts";

@@ -1,4 +1,5 @@
 import { basename, join } from "node:path";
+import { unavailable } from "../../errors.ts";
 import { KeyedMutex } from "../../mutex.ts";
 import { fileNameOf } from "./file-name.ts";
 import {
@@ -8,7 +9,6 @@ import {
   logTemporary,
   rethrow,
   syncNames,
-  unavailable,
   unlinkIfThere,
 } from "./file-ports.ts";
 import { LogFile, type LogPorts } from "./log-file.ts";
@@ -117,7 +117,7 @@ export class OpenLogs {
       const { index } = this.#ports;
       const isKnown = () => (index.entry(key)?.seq ?? 0) > 0;
       // The journal may say that the log was cut back to nothing, which the index has yet to read.
-      if (isKnown()) await index.caughtUp().catch(() => undefined);
+      if (isKnown()) await index.file.catchUp().catch(() => undefined);
       if (!isKnown()) return undefined;
       // Deleted behind our back, or a file system that lost sight of it: not a new log.
       throw unavailable(`${key} was stored, and its file is not there`);

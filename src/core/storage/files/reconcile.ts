@@ -34,7 +34,7 @@ export async function followIndex(ports: LogPorts, log: LogFile): Promise<void> 
   }
   // The journal may say that the log was cut back, which the index has yet to read.
   if (entry !== undefined && entry.end > log.end) {
-    await index.caughtUp().catch(() => undefined);
+    await index.file.catchUp().catch(() => undefined);
     entry = index.entry(key);
   }
   let from = 0;
@@ -73,13 +73,13 @@ async function addFrom(index: CollectionIndex, log: LogFile, start: number): Pro
 
 /** Notes the ids that the index has yet to read in the journal. */
 async function remember(index: CollectionIndex, log: LogFile): Promise<void> {
-  const from = index.lacks(log.key);
-  if (from === undefined) return;
+  if (!index.lacksIds(log.key)) return;
+  const from = index.written(log.key)?.end ?? 0;
   const ids: (readonly [string, number])[] = [];
   for await (const batch of log.batches(from)) {
     for (const { id, seq } of recordsOf(batch)) ids.push([id, seq]);
   }
-  index.remember(log.key, ids, from);
+  index.remember(log.key, ids);
 }
 
 /** What is said of a log that lacks what the index knew: up to record `known`. */
@@ -111,16 +111,6 @@ function logsIn(listing: readonly DiskEntry[]): readonly string[] {
   return logs.map(({ name }) => name);
 }
 
-/**
- * What a directory turned out to hold: a file of another program is no log, whatever its name. `"covered"`: it
- * was not looked at, but what the process before this one wrote is in the index.
- */
-export type Reconciled =
-  | "every log is known"
-  | "covered"
-  | "a file is no log"
-  | "a log is unreadable";
-
 /** Does something to one log, after all that was asked of it before. */
 interface Logs {
   open(key: string): Promise<LogFile | undefined>;
@@ -128,27 +118,19 @@ interface Logs {
   sweep(key: string): Promise<void>;
 }
 
-/** Makes lists and search know every log of the directory. Most starts need not look at it. */
-export async function reconcile(ports: LogPorts, logs: Logs): Promise<Reconciled> {
-  const { journal, index } = ports;
-  const { coverage } = index;
-  if (coverage === "all") return "every log is known";
-  journal.segments.recovered.tell(ports.collection, index);
-  if (coverage === "covered") return "covered";
-  return compare(ports, logs, () => false);
-}
-
 /**
  * Compares the names and sizes of all logs with the index, and opens those that differ. After a clean end the
  * names are enough.
  *
- * @param isOver asked on the way: then it ends, and what was found does not count.
+ * @param isOver asked on the way: then it ends.
+ * @returns whether the index has every log, and nothing else is there. A file of another program is no log, whatever
+ *   its name: it is reported at every start.
  */
 export async function compare(
   ports: LogPorts,
   logs: Logs,
   isOver: () => boolean,
-): Promise<Reconciled> {
+): Promise<boolean> {
   const { disk, directory, index } = ports;
   // The keys come first: a log that is made from now on is not missing in the listing.
   const keys: string[] = [];
@@ -164,23 +146,21 @@ export async function compare(
   }
   // The next start removes what is left, and compares again.
   const isUnswept = listing.some(({ name }) => isTemporaryName(name) && !swept.has(name));
-  if (isUnswept) await index.noteCovered(false);
+  if (isUnswept) await index.file.cover(ports.collection, false);
   const isKnownWhole = index.coverage === "names";
-  let found: Reconciled = isUnswept ? "a log is unreadable" : "every log is known";
+  let isKnown = !isUnswept;
   let isRemoved = false;
   for await (const each of suspects(ports, keys, listing, isKnownWhole, isOver)) {
-    if (isOver()) return "a log is unreadable";
+    if (isOver()) return false;
     const outcome = await outcomeOf(ports, each, logs);
-    if (outcome === "unreadable") found = "a log is unreadable";
-    if (outcome === "no log" && found === "every log is known") found = "a file is no log";
+    if (outcome === "unreadable") isKnown = false;
     if (outcome !== "gone" || each.key === undefined) continue;
     reportGone(ports, each.key, isKnownWhole);
     index.remove(each.key);
     isRemoved = true;
   }
-  if (isRemoved) await index.erase();
-  if (isOver()) return "a log is unreadable";
-  return found;
+  if (isRemoved) await index.file.erase();
+  return isKnown && !isOver();
 }
 
 /** A log that the index may not know as it is. */
@@ -244,11 +224,11 @@ async function outcomeOf(
   ports: LogPorts,
   { name, key }: Suspect,
   logs: Logs,
-): Promise<"known" | "unreadable" | "no log" | "gone"> {
+): Promise<"known" | "unreadable" | "gone"> {
   try {
     const own = key ?? (await keyOfLog(ports, name));
     if (own === undefined || (await logs.open(own)) !== undefined) return "known";
-    return key === undefined ? "no log" : "unreadable";
+    return "unreadable";
   } catch (error) {
     if (key === undefined) {
       if (!isDiskError(error)) throw error;

@@ -1,8 +1,9 @@
+import { unavailable } from "../../errors.ts";
 import type { DiskFile } from "../disk/disk.ts";
 import { erasedKind } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import { putBatch, roomFor } from "./commit.ts";
-import { inSpaceOfIndex, isFull, replaceLog, unavailable, writeAll } from "./file-ports.ts";
+import { inSpaceOfIndex, isFull, replaceLog, writeAll } from "./file-ports.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
 
 /**
@@ -66,7 +67,7 @@ export async function rewriteLog(
     await flush(last);
   };
   try {
-    await inSpaceOfIndex(ports.index, log.end, () => {
+    await inSpaceOfIndex(ports.index.file, log.end, () => {
       unread = log.end;
       return replaceLog(ports, log.path, fill);
     });

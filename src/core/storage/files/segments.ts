@@ -1,18 +1,16 @@
 import { join } from "node:path";
-import { ThroughlineError } from "../../errors.ts";
+import { ThroughlineError, unavailable } from "../../errors.ts";
 import {
   type HomePorts,
   isFull,
   rethrow,
   syncNames,
-  unavailable,
   unlinkIfThere,
   writeAll,
 } from "./file-ports.ts";
 import { type Frame, frameLength, headerChange, putFrame } from "./journal-frame.ts";
 import { type FoundJournal, RecoveredLogs, readJournal } from "./journal-recovery.ts";
 import {
-  collectionOf,
   createSegment,
   isMoved,
   noteChange,
@@ -304,26 +302,16 @@ export class Segments {
       const all = { segments: this.#segments(), doubtful: this.#doubtful };
       // First: an index that fails must not keep the logs from becoming durable.
       await syncLogs(this.#ports, segment, all, (name) => this.recovered.complete(name));
-      if (segment.logs.size > 0) await this.#syncIndex(segment);
-      // It has a header alone, which is not to be read once it is gone.
-      else await this.#ports.index.skip(segment.position + segment.end, new Set());
+      const end = segment.position + segment.end;
+      // What is to be forgotten goes also where a full disk takes nothing of the index.
+      if (this.#forgetting > 0) await this.#ports.index.syncOrLose(end);
+      else await this.#ports.index.sync(end);
       if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
       if (segment.isReusable) this.#spare.push(segment);
       this.#sealed.shift();
       segment.logs.clear();
       segment.newNamesIn.clear();
-    }
-  }
-
-  /** What is to be forgotten goes also where a full disk takes nothing of the index, which is compared then. */
-  async #syncIndex({ logs, position, end }: Segment): Promise<void> {
-    const { index } = this.#ports;
-    try {
-      await index.sync(position + end);
-    } catch (error) {
-      if (this.#forgetting === 0) throw error;
-      await index.skip(position + end, new Set(Array.from(logs.keys(), collectionOf)));
     }
   }
 

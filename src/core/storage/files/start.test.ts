@@ -280,7 +280,7 @@ test("of two collections, what one of them did after a kill does not hide what t
   const first = await open(home);
   const other = first.storage.logs("other", projection);
   await say(other, "x");
-  await first.index.ask({ do: "nothing" });
+  await first.index.sync();
   const next = await open(killed(t, home));
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a2"]);
 });
