@@ -144,9 +144,8 @@ export class ThroughlineSaver {
       newVersions === undefined ||
       Object.hasOwn(newVersions, channel) ||
       !Object.hasOwn(versions, channel);
-    const { changed = [], same = [] } = Object.groupBy(Object.entries(channels), ([channel]) =>
-      isChanged(channel) ? "changed" : "same",
-    );
+    const groups = Map.groupBy(Object.entries(channels), ([channel]) => isChanged(channel));
+    const [changed, same] = [groups.get(true) ?? [], groups.get(false) ?? []];
     const blocks: MadeBlocks = new Map();
     // What changed is read before anything is waited for: the graph continues, and changes what it gave.
     const [own, about, ...given] = await Promise.all([
