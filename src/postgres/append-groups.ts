@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { append } from "./append.ts";
+import { recordColumns } from "./append-statement.ts";
 import type { Begun, DriverContext } from "./database.ts";
 import { sqlState } from "./error-class.ts";
 import type { IndexedBatch } from "./indexed-batch.ts";
@@ -115,8 +116,7 @@ function mayJoin({ batch: { records } }: WantedAppend): boolean {
 }
 
 // The one statement of several appends to one collection. Parameters 1 and 2 are the companion and the
-// collection; 3 to 10 have an element for each append, 11 to 14 one for each record. Many JSON texts are
-// one text of as many lines: in an array each quote would be escaped here, and read again there.
+// collection; 3 to 10 have an element for each append, 11 to 14 one for each record.
 
 /** What one append wants. */
 interface WantedAppend {
@@ -177,9 +177,7 @@ function appendGroupStatement(
     heads.map((head) => (head === undefined ? null : arrayText(head.labels))),
     records.map(({ append }) => append),
     records.map(({ i }) => i),
-    records.map(({ id }) => id),
-    records.map(({ json }) => json).join("\n"),
-    records.map(({ words }) => words ?? "").join("\n"),
+    ...recordColumns(records),
   ];
   return { name: "throughline_append_group", text, values };
 }

@@ -1,6 +1,6 @@
 import { type ErrorCode, ThroughlineError } from "../core/errors.ts";
 import { isErased, sameRecord, storedRecord } from "../core/storage/batch.ts";
-import { appendedSeq, appendStatement } from "./append-statement.ts";
+import { appendStatement } from "./append-statement.ts";
 import type { Connection } from "./connection.ts";
 import { type Begun, type Database, inTransaction, type Work } from "./database.ts";
 import { isDuplicate } from "./error-class.ts";
@@ -32,19 +32,17 @@ export function append(
   return database.attempt(work, begun);
 }
 
-/** @returns `undefined` when it stored nothing: somebody has to look why. */
-function appendPlainly(
+/** @returns the `seq` of the last record; `undefined` when it stored nothing: somebody has to look why. */
+async function appendPlainly(
   connection: Connection,
   target: LogTarget,
   batch: IndexedBatch,
 ): Promise<number | undefined> {
-  return connection.store(appendStatement(target, batch)).then(
-    (answer) => appendedSeq(batch, answer),
-    (error: unknown) => {
-      if (isDuplicate(error)) return undefined;
-      throw error;
-    },
-  );
+  const { rows } = await connection.store(appendStatement(target, batch)).catch((error) => {
+    if (isDuplicate(error)) return { rows: [] };
+    throw error;
+  });
+  return rows[0] && Number(rows[0]["seq"]);
 }
 
 /** Holds the log's row, and finds out what of the batch is missing. In a transaction. */
@@ -112,9 +110,9 @@ async function store(
   target: LogTarget,
   batch: IndexedBatch,
 ): Promise<number> {
-  const last = appendedSeq(batch, await connection.step(appendStatement(target, batch)));
-  if (last === undefined) throw fenced();
-  const before = last - batch.records.length;
+  const [row] = await connection.run(appendStatement(target, batch));
+  if (row === undefined) throw fenced();
+  const before = Number(row["seq"]) - batch.records.length;
   const targets = batch.records.flatMap(({ hides }) => hides ?? []);
   if (targets.length > 0) {
     await connection.run({ ...statements.hide, values: [...target.place, targets, before] });

@@ -79,12 +79,7 @@ export class Connection {
 
   /** Runs a statement that stores nothing by itself: a read, or one inside a transaction. */
   async run(statement: PostgresStatement): Promise<readonly Row[]> {
-    return (await this.step(statement)).rows;
-  }
-
-  /** As `run`; answers how many rows it stored. */
-  step(statement: PostgresStatement): Promise<PostgresAnswer> {
-    return this.#send(statement, () => undefined);
+    return (await this.#send(statement, () => undefined)).rows;
   }
 
   /** Runs a statement that commits: without an answer the outcome is unknown. */

@@ -20,7 +20,7 @@ class ScriptedClient extends EventEmitter implements PostgresClient {
     this.asked.push(text);
     if (this.refuses !== undefined && text.startsWith(this.refuses)) throw this.refusal;
     const rows = text.startsWith("select pg_is_in_recovery") ? [{ standby: false, pid: 1 }] : [];
-    return { rows, rowCount: rows.length };
+    return { rows };
   }
 
   release() {

@@ -104,6 +104,13 @@ function calls(storage: Storage, round: number): Record<string, [number, () => P
     "list a label": [60, async () => logs.list({ limit: 50, label: "unanswered" })],
     append: [10, () => logs.append(key, [message(`one-${round}`)])],
     "append again": [10, () => logs.append(key, [message(`one-${round}`)])],
+    "append where it ends": [
+      10,
+      async () => {
+        const { seq: expectedSeq = 0 } = (await logs.tail(key, 0)) ?? {};
+        await logs.append(key, [message(`end-${round}`)], { expectedSeq });
+      },
+    ],
     "append many": [310, () => logs.append(key, many)],
     "append what hides": [10, () => logs.append(key, [removal(`hides-${round}`, "m78")])],
     "append to twenty": [

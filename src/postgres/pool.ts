@@ -6,8 +6,6 @@ export type Row = Readonly<Record<string, unknown>>;
 /** What a statement was answered. */
 export interface PostgresAnswer {
   readonly rows: readonly Row[];
-  /** How many rows it stored, changed, removed or answered. */
-  readonly rowCount: number | null;
 }
 
 /** One statement. A name makes the server keep its plan, once per connection. */

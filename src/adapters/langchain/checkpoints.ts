@@ -5,6 +5,9 @@ import { type BlockValue, hashOf } from "./blocks.ts";
 import { type Write, writesIn, writesRecord } from "./pending-writes.ts";
 import type { Addition, NamespaceState, Thread, ThreadHead } from "./thread-log.ts";
 
+/** The value of a channel; with its version, so that later checkpoints name it and need not serialise it again. */
+export type ChannelValue = BlockValue & { readonly version?: number | string | undefined };
+
 /** A checkpoint as it is stored. */
 interface CheckpointFields extends JsonObject {
   readonly ns: string;
@@ -13,7 +16,7 @@ interface CheckpointFields extends JsonObject {
   /** Without the values of its channels. */
   readonly checkpoint: BlockValue;
   readonly metadata: BlockValue;
-  readonly values: Readonly<Record<string, BlockValue>>;
+  readonly values: Readonly<Record<string, ChannelValue>>;
 }
 
 export type CheckpointRecord = CheckpointFields & { readonly id: string };

@@ -8,11 +8,13 @@ import {
   type Checkpoint,
   type CheckpointTuple,
   emptyCheckpoint,
+  MemorySaver,
   uuid6,
 } from "@langchain/langgraph-checkpoint";
 import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { randomText } from "../../../test/support/random-text.ts";
 import { isThroughlineError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { langGraphLogs } from "../../core/storage/framework-logs.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { ThroughlineSaver } from "./saver.ts";
@@ -73,6 +75,49 @@ test("two branches from one checkpoint keep their own values", async (t) => {
     const { values } = await graph.getState(end);
     assert.deepEqual(textsOf(values.messages), textsOf(returned.messages));
   }
+});
+
+test("a put that changes one of many channels serialises and stores that one, however much the others hold", async (t) => {
+  const written = async (channels: number) => {
+    const throughline = await open(t);
+    const { serde } = new MemorySaver();
+    let dumped = 0;
+    const counting = {
+      loadsTyped: serde.loadsTyped.bind(serde),
+      dumpsTyped: (value: unknown) => {
+        dumped++;
+        return serde.dumpsTyped(value);
+      },
+    };
+    const saver = new ThroughlineSaver(throughline, { serde: counting });
+    const values: Record<string, string> = {};
+    for (let i = 0; i < channels; i++) values[`c${i}`] = randomText(10_000);
+    const first = checkpointWith(values);
+    const config = await saver.put(thread("t"), first, metadata, first.channel_versions);
+    const logs = throughline.storage.logs(langGraphLogs.collection, langGraphLogs.projection);
+    const { seq: after = 0 } = (await logs.tail("t", 0)) ?? {};
+    dumped = 0;
+    const next = { ...values, c0: randomText(10_000) };
+    const { channel_versions: versions, ...rest } = checkpointWith(next);
+    const second = { ...rest, channel_versions: { ...versions, c0: 2 } };
+    const end = await saver.put(config, second, metadata, { c0: 2 });
+    const records = await Array.fromAsync(logs.read("t", { after }));
+    assert.deepEqual((await saver.getTuple(end))?.checkpoint.channel_values, next);
+    const parts = records.filter(({ checkpoint_id }) => checkpoint_id === undefined);
+    const own = ({ text }: JsonObject) => String(text).length > 9_000;
+    return { dumped, records: records.length, values: parts.filter(own).length };
+  };
+  assert.deepEqual(await written(2), { dumped: 3, records: 3, values: 1 });
+  assert.deepEqual(await written(100), { dumped: 3, records: 3, values: 1 });
+});
+
+test("a copy of a checkpoint keeps the values that its parent does not have", async (t) => {
+  const graph = answering(await saverOf(t));
+  const config = thread("t");
+  await graph.invoke({ messages: [new HumanMessage("A1")] }, config);
+  const before = (await graph.getState(config)).values;
+  const copy = await graph.updateState(config, null, "__copy__");
+  assert.deepEqual((await graph.getState(copy)).values, before);
 });
 
 test("pending writes come in the order of their paths, tasks and places", async (t) => {

@@ -11,6 +11,7 @@ import {
 import type { Throughline } from "../../core/throughline.ts";
 import { type BlockValue, dumpBlocks, loadBlocks, type MadeBlocks } from "./blocks.ts";
 import {
+  type ChannelValue,
   type CheckpointRecord,
   checkpointAdded,
   findCheckpoint,
@@ -143,26 +144,38 @@ export class ThroughlineSaver {
       newVersions === undefined ||
       Object.hasOwn(newVersions, channel) ||
       !Object.hasOwn(versions, channel);
+    const groups = Map.groupBy(Object.entries(channels), ([channel]) => isChanged(channel));
+    const [changed, same] = [groups.get(true) ?? [], groups.get(false) ?? []];
     const blocks: MadeBlocks = new Map();
-    // All is read before anything is waited for: the graph continues, and changes what it gave.
+    // What changed is read before anything is waited for: the graph continues, and changes what it gave.
     const [own, about, ...given] = await Promise.all([
       this.#dump(rest, blocks),
       this.#dump(metadata, blocks),
-      ...Object.entries(channels).map(async ([channel, each]) => {
-        const made: MadeBlocks = isChanged(channel) ? blocks : new Map();
-        return { channel, made, value: await this.#dump(each, made) };
+      ...changed.map(async ([channel, each]): Promise<[string, ChannelValue]> => {
+        return [channel, { ...(await this.#dump(each, blocks)), version: versions[channel] }];
       }),
     ]);
     await this.#threads.add(threadId, blocks, async (thread) => {
-      const values: [string, BlockValue][] = [];
-      for (const { channel, made, value } of given) {
-        if (made !== blocks && !(await areStored(thread, value))) {
-          // A value that was never stored is left out, as the validation suite has it.
-          const parent = parentId && (await findCheckpoint(thread, ns, parentId));
-          if (!parent || !Object.hasOwn(parent.values, channel)) continue;
-          for (const [block, records] of made) blocks.set(block, records);
+      const parent =
+        same.length > 0 && parentId !== undefined
+          ? await findCheckpoint(thread, ns, parentId)
+          : undefined;
+      const before = new Map(Object.entries(parent?.values ?? {}));
+      const values = new Map(given);
+      for (const [channel, each] of same) {
+        const version = versions[channel];
+        const known = before.get(channel);
+        if (known?.version === version && known !== undefined) {
+          values.set(channel, known);
+          continue;
         }
-        values.push([channel, value]);
+        // A copy of a checkpoint is put beside it: its parent does not have what was written in between.
+        const made: MadeBlocks = new Map();
+        const value = await this.#dump(each, made);
+        // A value that was never stored is left out, as the validation suite has it.
+        if (known === undefined && !(await areStored(thread, value))) continue;
+        for (const [block, records] of made) blocks.set(block, records);
+        values.set(channel, { ...value, version });
       }
       return checkpointAdded(thread, {
         ns,
