@@ -6,12 +6,14 @@ import { after, before, type TestContext, test } from "node:test";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
 import {
   bytesUnder,
+  Collected,
   fakeIo,
   keyboard,
   runCli,
   temporaryDirectory,
 } from "./support/command-line.ts";
 import { openAiServer } from "./support/openai-server.ts";
+import { systemError } from "./support/system-error.ts";
 
 // In this process: what a process adds is in the other tests of the command line.
 
@@ -387,6 +389,22 @@ test("sessions answer with a model that refuses ends with 1, and the message sti
   const list = await runCli(["sessions", "list", "--unanswered", "--json"], { home });
   assert.equal(JSON.parse(list.out).chats.length, 1);
 });
+
+for (const [fault, says] of [
+  [new TypeError("a defect"), /^error: an unexpected TypeError \[TypeError\]\nThis is a bug\./],
+  [systemError("ENOSPC", { name: "write" }), /^error: ENOSPC: .+ \[Error\]\nCheck the disk/],
+] as const) {
+  test(`sessions answer says on stderr that its output fails with: ${fault.message}`, async (t) => {
+    const home = homeWithChats(t);
+    const output = new Collected();
+    output._write = (_, __, done) => done(fault);
+    output.on("error", () => undefined);
+    const io = { ...fakeIo(), output };
+    const { code, err } = await runCli(["sessions", "answer", "work"], { home, io });
+    assert.equal(code, 1);
+    assert.match(err, says);
+  });
+}
 
 test("a message that failed can be answered until something else is said: then that is answered", async (t) => {
   const home = homeWithChats(t);
