@@ -154,13 +154,6 @@ test("sessions search finds beginnings of words, titles and ids, and counts", as
   );
 });
 
-test("a search does not find what a clear hid", async (t) => {
-  const home = homeWithChats(t);
-  assert.equal((await runCli(["sessions", "clear", "local:me"], { home })).code, 0);
-  const { out } = await runCli(["sessions", "search", "--json", "lighthouse"], { home });
-  assert.deepEqual(JSON.parse(out).hits, []);
-});
-
 test("sessions reset is for the active provider, --provider for the one that is named, --all for all", async (t) => {
   const home = homeWithChats(t);
   const session = () => inHome(home, ({ sessions }) => sessions.active("local:me"));
@@ -524,5 +517,3 @@ test("without a home, sessions commands say so and make none", async (t) => {
   );
   assert.equal(fs.existsSync(home), false);
 });
-
-/** Every byte of every file of a home. */
