@@ -1,7 +1,7 @@
 // npm run nightly [PART …]: what takes too long for every change. It needs Linux, and for the file systems
 // root with xfsprogs and btrfs-progs. Goes through all parts, and fails if one did.
 import { spawnSync } from "node:child_process";
-import { inScratch } from "./scratch.ts";
+import { inScratch, inTime } from "./scratch.ts";
 
 /**
  * The size of each part is an environment variable, which a shorter run may set. CI runs a tenth of each: the
@@ -31,24 +31,9 @@ if (built.status !== 0) process.exit(1);
 
 for (const { name, test, size } of parts) {
   if (named.length > 0 && !named.includes(name)) continue;
-  console.log(`nightly: ${name}`);
-  const started = performance.now();
   const [what, most] = size;
   const variable = `THROUGHLINE_${what}`;
-  const status = inScratch((variables) => {
-    const env = {
-      [variable]: most,
-      ...process.env,
-      ...variables,
-      NO_COLOR: "1",
-      THROUGHLINE_FULL: "1",
-      THROUGHLINE_BUILT: "1",
-      NODE_COMPILE_CACHE: "node_modules/.cache/throughline",
-    };
-    const args = ["--import", "./scripts/untracked-tests.ts", test];
-    return spawnSync(process.execPath, args, { stdio: "inherit", env }).status;
-  });
-  const seconds = Math.round((performance.now() - started) / 1000);
-  console.log(`nightly: ${name} took ${seconds} s${status === 0 ? "" : ", and failed"}`);
-  if (status !== 0) process.exitCode = 1;
+  const env = { THROUGHLINE_FULL: "1", [variable]: process.env[variable] ?? most };
+  const args = ["--import", "./scripts/untracked-tests.ts", test];
+  if (inTime(`nightly: ${name}`, () => inScratch(args, env)) !== 0) process.exitCode = 1;
 }

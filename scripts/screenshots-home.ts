@@ -134,8 +134,8 @@ export async function addMoment(url: string): Promise<void> {
   const agreed = { messages: true, frames: true, audio: true, wording: consentWording };
   await post(`${url}/api/feedback/consent`, agreed);
   for (let step = 0; step < 8; step++) {
-    await send(`${url}/api/frames`, "image/jpeg", await harbour(step));
-    await send(`${url}/api/audio`, "audio/pcm", sound(step));
+    await post(`${url}/api/frames`, await harbour(step), "image/jpeg");
+    await post(`${url}/api/audio`, sound(step), "audio/pcm");
     await new Promise((done) => setTimeout(done, 600));
   }
   const what = "remembered the socks";
@@ -154,14 +154,11 @@ function sound(step: number): Buffer {
   return Buffer.from(samples.buffer);
 }
 
-const post = (url: string, body: object) =>
-  send(url, "application/json", Buffer.from(JSON.stringify(body)));
-
-async function send(url: string, type: string, body: Buffer): Promise<void> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": type },
-    body: new Uint8Array(body),
-  });
+/** Posts a form, bytes of a type, or JSON. */
+export async function post(url: string, body: object, type = "application/json"): Promise<void> {
+  const isForm = body instanceof FormData;
+  const bytes = Buffer.isBuffer(body) ? new Uint8Array(body) : JSON.stringify(body);
+  const sent = isForm ? { body } : { body: bytes, headers: { "content-type": type } };
+  const response = await fetch(url, { method: "POST", ...sent });
   if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`);
 }

@@ -11,7 +11,7 @@ import sharp from "sharp";
 import { ollamaServer } from "../test/support/ollama-server.ts";
 import { buildCode } from "./build-code.ts";
 import { buildPage } from "./build-page.ts";
-import { addMoment, answerTo, fillHome, harbour, models } from "./screenshots-home.ts";
+import { addMoment, answerTo, fillHome, harbour, models, post } from "./screenshots-home.ts";
 import { root } from "./stamp.ts";
 
 interface Shot {
@@ -125,16 +125,10 @@ async function talk(url: string): Promise<void> {
   form.set("provider", "ollama");
   const picture = new Blob([new Uint8Array(await harbour())], { type: "image/jpeg" });
   form.set("file", picture, "harbour-2019.jpg");
-  await sent(`${url}/api/chats/local%3Aboat/messages`, { body: form });
-  const headers = { "content-type": "application/json" };
-  const body = JSON.stringify({ content: "Sunday then. Yes, remind me please." });
-  await sent(`${url}/api/chats/local%3Ame/messages`, { headers, body });
+  await post(`${url}/api/chats/local%3Aboat/messages`, form);
+  const content = "Sunday then. Yes, remind me please.";
+  await post(`${url}/api/chats/local%3Ame/messages`, { content });
   await addMoment(url);
-}
-
-async function sent(url: string, init: RequestInit): Promise<void> {
-  const response = await fetch(url, { method: "POST", ...init });
-  if (!response.ok) throw new Error(`${url}: ${response.status} ${await response.text()}`);
 }
 
 async function takeAll(url: string): Promise<void> {

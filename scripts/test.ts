@@ -1,6 +1,5 @@
 // npm test: everything that needs Node and packages only. npm run verify adds the rest.
 // With THROUGHLINE_FULL=1, as in npm run nightly, the files that have a full size run at that size.
-import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 import { buildCode } from "./build-code.ts";
 import { inScratch } from "./scratch.ts";
@@ -26,14 +25,4 @@ await buildCode();
 const named = process.argv.slice(2);
 const files = globSync(named.length > 0 ? named : everything);
 if (files.length === 0) throw new Error(`no test file has such a name: ${named.join(" ")}`);
-process.exitCode = inScratch((variables) => {
-  const env = {
-    ...process.env,
-    ...variables,
-    NO_COLOR: "1",
-    THROUGHLINE_BUILT: "1",
-    NODE_COMPILE_CACHE: "node_modules/.cache/throughline",
-  };
-  const args = ["scripts/tests-in-order.ts", ...files.toSorted()];
-  return spawnSync(process.execPath, args, { stdio: "inherit", env }).status;
-});
+process.exitCode = inScratch(["scripts/tests-in-order.ts", ...files.toSorted()]);

@@ -1,4 +1,4 @@
-// `throughline chat` at a terminal: what is shown while the model has not begun, and how its answer looks.
+// `throughline chat` at a terminal: how an answer looks.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -21,14 +21,10 @@ function visible(text: string): string {
   return pictures.replaceAll("␛[22m␛[1m", "");
 }
 
-/** Talks at a terminal with a model that begins when `begin` is called. */
-async function talk(t: TestContext, variables: Readonly<Record<string, string>>) {
+/** Asks at a terminal. @returns what it shows from then until the next prompt. */
+async function talk(t: TestContext, variables: Readonly<Record<string, string>>): Promise<string> {
   const home = join(temporaryDirectory(t), "home");
-  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
-  const server = await openAiServer(async () => {
-    await begun;
-    return { text: answer };
-  });
+  const server = await openAiServer(() => ({ text: answer }));
   t.after(server.close);
   const env = {
     ...{ HOME: join(home, ".."), PATH: process.env["PATH"], NODE_COMPILE_CACHE: compileCache },
@@ -40,55 +36,24 @@ async function talk(t: TestContext, variables: Readonly<Record<string, string>>)
   await out.has("> ");
   const from = out.text.length;
   terminal.type("Where?\r");
-  const until = async (...words: readonly string[]) => {
-    for (const each of words) await out.has(each, from);
-    // The next prompt.
-    if (words.includes("End")) await out.has(/End.*> /s, from);
-    return visible(out.text.slice(from));
-  };
-  return { begin, until, requests: server.requests };
+  await out.has(/End.*> /s, from);
+  return visible(out.text.slice(from));
 }
 
-const spinning = /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/u;
-const erased = "␍␛[K␍";
+const [bold, code] = ["␛[1m**red**␛[22m", "␛[36m`lamp`␛[39m"];
+const styled = harmless.replace("**red**", bold).replace("`lamp`", code);
 
-test("at a terminal the seconds pass until the model begins, then nothing is left of them, and the answer has styles", {
-  skip,
-  timeout: 120_000,
-}, async (t) => {
-  const { begin, until } = await talk(t, {});
-  const waiting = await until("1 s");
-  assert.match(waiting, /␍␛\[36m⠋␛\[39m 0 s␛\[K␍/u);
-  begin();
-  const all = await until("End");
-  const text = all.slice(all.lastIndexOf(erased));
-  assert.doesNotMatch(text, spinning);
-  const expected = harmless
-    .replace("**red**", "␛[1m**red**␛[22m")
-    .replace("`lamp`", "␛[36m`lamp`␛[39m");
-  assert.ok(text.startsWith(`${erased}${expected}␍\n␍\n# End␍\n`), text);
-});
-
-test("NO_COLOR takes the styles and leaves the seconds", { skip, timeout: 120_000 }, async (t) => {
-  const { begin, until } = await talk(t, { NO_COLOR: "1" });
-  assert.match(await until(" 0 s"), /␍⠋ 0 s␛\[K␍/u);
-  begin();
-  const all = await until("End");
-  assert.ok(all.includes(`${erased}${harmless}␍\n␍\n# End␍\n`), all);
-  assert.doesNotMatch(all, /␛\[\d+m/);
-});
-
-test("a dumb terminal gets neither seconds nor styles", { skip, timeout: 120_000 }, async (t) => {
-  const { begin, until, requests } = await talk(t, { TERM: "dumb" });
-  while (requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
-  // Three frames' time.
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  begin();
-  const all = await until("End");
-  assert.ok(all.includes(`${harmless}␍\n␍\n# End␍\n`), all);
-  assert.doesNotMatch(all, spinning);
-  assert.doesNotMatch(all, /␛\[\d+m/);
-});
+for (const [says, variables, shown] of [
+  ["a terminal gets bold words and code with styles", {}, styled],
+  ["NO_COLOR takes the styles", { NO_COLOR: "1" }, harmless],
+  ["a dumb terminal gets no styles", { TERM: "dumb" }, harmless],
+] as const) {
+  test(`${says}, and no control characters of an answer`, { skip, timeout: 120_000 }, async (t) => {
+    const all = await talk(t, variables);
+    assert.ok(all.includes(`${shown}␍\n␍\n# End␍\n`), all);
+    if (shown === harmless) assert.doesNotMatch(all, /␛\[\d+m/);
+  });
+}
 
 test("a file gets the Markdown as it is, and styles only where FORCE_COLOR asks for them", async (t) => {
   const home = join(temporaryDirectory(t), "home");

@@ -85,26 +85,13 @@ test("a shutdown that takes longer than its time ends the process with 1, and so
   assert.deepEqual(quick.exits, [1]);
 });
 
-test("the window of the model is named by a flag, the environment or the configuration file", {
-  skip: noSignals,
-}, async (t) => {
+test("the window that is named is the model's", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   await using model = await openAiServer();
-  const args = ["serve", "--port", "0", "--model", `${model.url}#m`];
-  const windowOf = async (more: readonly string[], variables = {}) => {
-    const serve = new Process(t, [...args, ...more], { home, variables });
-    const answer = await fetch(`${await serve.url()}/api/chats/a/prompt`);
-    const { window } = (await answer.json()) as { window: number | null };
-    serve.child.kill("SIGTERM");
-    await serve.ended();
-    return window;
-  };
-  assert.equal(await windowOf([]), null);
-  fs.writeFileSync(join(home, "throughline.config.json"), '{"window": 4096}');
-  const env = { THROUGHLINE_WINDOW: "8192" };
-  assert.equal(await windowOf([]), 4_096);
-  assert.equal(await windowOf([], env), 8_192);
-  assert.equal(await windowOf(["--window", "16384"], env), 16_384);
+  const args = ["serve", "--port", "0", "--model", `${model.url}#m`, "--window", "16384"];
+  const serve = new Process(t, args, { home });
+  const answer = await fetch(`${await serve.url()}/api/chats/a/prompt`);
+  assert.equal(((await answer.json()) as { window: number | null }).window, 16_384);
 });
 
 test("SIGTERM while a turn streams keeps the message and the text so far, within 5 s", {
@@ -221,31 +208,6 @@ test("a port that is in use is refused with the way out, and the home is let go 
     new RegExp(`^error: port ${port} on 127\\.0\\.0\\.1 is already in use .*\\n.*--port`),
   );
   await (await openThroughline({ home })).close();
-});
-
-test("PORT and the configuration name the port, the flag before the environment before the file", async (t) => {
-  const home = temporaryDirectory(t);
-  const other = createServer();
-  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
-  t.after(() => other.close());
-  const taken = String((other.address() as { port: number }).port);
-  const file = (port: number) =>
-    fs.writeFileSync(join(home, "throughline.config.json"), JSON.stringify({ port }));
-  const rows: readonly [file: number, env: string, flag: string | undefined][] = [
-    [1, "1", taken],
-    [1, taken, undefined],
-    [Number(taken), "", undefined],
-  ];
-  for (const [inFile, PORT, flag] of rows) {
-    file(inFile);
-    const args = ["serve", ...(flag === undefined ? [] : ["--port", flag])];
-    const { err } = await runCli(args, { home, variables: { PORT } });
-    assert.match(
-      err,
-      new RegExp(`port ${taken} on .* is already in use`),
-      `${inFile}, ${PORT}, ${flag}`,
-    );
-  }
 });
 
 test("a --store that is no postgres:// URL is refused, and a password in it is not repeated", async (t) => {

@@ -6,12 +6,14 @@ import { after, before, type TestContext, test } from "node:test";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
 import {
   bytesUnder,
+  Collected,
   fakeIo,
   keyboard,
   runCli,
   temporaryDirectory,
 } from "./support/command-line.ts";
 import { openAiServer } from "./support/openai-server.ts";
+import { systemError } from "./support/system-error.ts";
 
 // In this process: what a process adds is in the other tests of the command line.
 
@@ -150,13 +152,6 @@ test("sessions search finds beginnings of words, titles and ids, and counts", as
     JSON.parse(out).chats.map((chat: { chat_id: string }) => chat.chat_id),
     ["work"],
   );
-});
-
-test("a search does not find what a clear hid", async (t) => {
-  const home = homeWithChats(t);
-  assert.equal((await runCli(["sessions", "clear", "local:me"], { home })).code, 0);
-  const { out } = await runCli(["sessions", "search", "--json", "lighthouse"], { home });
-  assert.deepEqual(JSON.parse(out).hits, []);
 });
 
 test("sessions reset is for the active provider, --provider for the one that is named, --all for all", async (t) => {
@@ -388,6 +383,22 @@ test("sessions answer with a model that refuses ends with 1, and the message sti
   assert.equal(JSON.parse(list.out).chats.length, 1);
 });
 
+for (const [fault, says] of [
+  [new TypeError("a defect"), /^error: an unexpected TypeError \[TypeError\]\nThis is a bug\./],
+  [systemError("ENOSPC", { name: "write" }), /^error: ENOSPC: .+ \[Error\]\nCheck the disk/],
+] as const) {
+  test(`sessions answer says on stderr that its output fails with: ${fault.message}`, async (t) => {
+    const home = homeWithChats(t);
+    const output = new Collected();
+    output._write = (_, __, done) => done(fault);
+    output.on("error", () => undefined);
+    const io = { ...fakeIo(), output };
+    const { code, err } = await runCli(["sessions", "answer", "work"], { home, io });
+    assert.equal(code, 1);
+    assert.match(err, says);
+  });
+}
+
 test("a message that failed can be answered until something else is said: then that is answered", async (t) => {
   const home = homeWithChats(t);
   await using server = await openAiServer(() => ({ status: 401 }));
@@ -506,5 +517,3 @@ test("without a home, sessions commands say so and make none", async (t) => {
   );
   assert.equal(fs.existsSync(home), false);
 });
-
-/** Every byte of every file of a home. */

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { pageTypes, typesFile } from "../scripts/page-types.ts";
 import { everything } from "./support/everything.ts";
 import { companion, problemOf } from "./support/server-fixture.ts";
 
@@ -19,10 +18,6 @@ test("the API's description is valid OpenAPI 3.1 and is the committed one", asyn
   const stored = readFileSync(committed, "utf8");
   const wanted = `${JSON.stringify(document, null, 2)}\n`;
   assert.ok(stored === wanted, "run: npm run generate");
-});
-
-test("the page's types are those of the committed description", () => {
-  assert.ok(readFileSync(typesFile, "utf8") === pageTypes(), "run: npm run generate");
 });
 
 test("every operation has an id of its own, and is there", async () => {

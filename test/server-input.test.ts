@@ -17,25 +17,22 @@ async function sendBytes(c: Awaited<ReturnType<typeof companion>>, body: Uint8Ar
   );
 }
 
+const limited = "limit: must be a whole number from 1 to 1000";
+const paged = "before: must be a whole number from 0 to 9007199254740991";
+const listed = "the fields are limit, query, prefix, cursor, unanswered, damaged";
 for (const [path, detail] of [
-  ["/api/chats?limit=0", "limit: must be a whole number from 1 to 1000"],
-  ["/api/chats?limit=-1", "limit: must be a whole number from 1 to 1000"],
-  ["/api/chats?limit=abc", "limit: must be a whole number from 1 to 1000"],
-  ["/api/chats?limit=1001", "limit: must be a whole number from 1 to 1000"],
-  ["/api/chats?limit=", "limit: must be a whole number from 1 to 1000"],
-  ["/api/chats?limit=1e2", "limit: must be a whole number from 1 to 1000"],
-  ["/api/chats?limit=01", "limit: must be a whole number from 1 to 1000"],
-  ["/api/chats?limit=1.5", "limit: must be a whole number from 1 to 1000"],
-  ["/api/chats?limit=%31%30x", "limit: must be a whole number from 1 to 1000"],
+  ["/api/chats?limit=0", limited],
+  ["/api/chats?limit=-1", limited],
+  ["/api/chats?limit=abc", limited],
+  ["/api/chats?limit=1001", limited],
+  ["/api/chats?limit=", limited],
+  ["/api/chats?limit=1e2", limited],
+  ["/api/chats?limit=01", limited],
+  ["/api/chats?limit=1.5", limited],
+  ["/api/chats?limit=%31%30x", limited],
   ["/api/chats?limit=5&limit=6", "a query parameter comes at most once"],
-  [
-    "/api/chats?order=up",
-    'the query: unknown field "order"; the fields are limit, query, prefix, cursor, unanswered, damaged',
-  ],
-  [
-    "/api/chats?__proto__=1",
-    'the query: unknown field "__proto__"; the fields are limit, query, prefix, cursor, unanswered, damaged',
-  ],
+  ["/api/chats?order=up", `the query: unknown field "order"; ${listed}`],
+  ["/api/chats?__proto__=1", `the query: unknown field "__proto__"; ${listed}`],
   ["/api/chats?cursor=", "cursor: must not be empty"],
   ["/api/chats?cursor=nonsense", "cursor was not answered by a list"],
   ["/api/chats?query=", "query: must not be empty"],
@@ -45,14 +42,11 @@ for (const [path, detail] of [
   ["/api/chats?query=%2", "the query is not well encoded"],
   [`/api/chats?query=${"a".repeat(1_001)}`, "query: must be at most 1000 characters"],
   ["/api/search", "query: is missing"],
-  ["/api/search?query=a&limit=1001", "limit: must be a whole number from 1 to 1000"],
+  ["/api/search?query=a&limit=1001", limited],
   ["/api/search?query=a&chat_id=", "chat id must not be empty"],
-  [`${messages}?before=-1`, "before: must be a whole number from 0 to 9007199254740991"],
-  [
-    `${messages}?before=9007199254740992`,
-    "before: must be a whole number from 0 to 9007199254740991",
-  ],
-  [`${messages}?before=x`, "before: must be a whole number from 0 to 9007199254740991"],
+  [`${messages}?before=-1`, paged],
+  [`${messages}?before=9007199254740992`, paged],
+  [`${messages}?before=x`, paged],
   [
     `${messages}?after=1`,
     'the query: unknown field "after"; the fields are limit, before, if_exists',
@@ -92,46 +86,23 @@ for (const [path, status] of [
   });
 }
 
+const blank = "content must be a string with something in it, or come with an attachment";
+const unknown = (names: string) =>
+  `the body: unknown field ${names}; the fields are content, name, provider, model`;
+const noName = "model: must be a name without spaces, and no address";
+const noId = "chat_id: must not be . or ..: no path leads there";
 for (const [path, body, detail] of [
   [messages, "{}", "content: is missing"],
-  [
-    messages,
-    '{"content":""}',
-    "content must be a string with something in it, or come with an attachment",
-  ],
-  [
-    messages,
-    '{"content":" \\n\\t"}',
-    "content must be a string with something in it, or come with an attachment",
-  ],
+  [messages, '{"content":""}', blank],
+  [messages, '{"content":" \\n\\t"}', blank],
   [messages, '{"content":5}', "content: must be a text"],
   [messages, '{"content":["a"]}', "content: must be a text"],
-  [
-    messages,
-    '{"content":"a","role":"system"}',
-    'the body: unknown field "role"; the fields are content, name, provider, model',
-  ],
-  [
-    messages,
-    '{"content":"a","id":"x","seq":1}',
-    'the body: unknown field "id", "seq"; the fields are content, name, provider, model',
-  ],
-  [
-    messages,
-    '{"content":"a","__proto__":{"x":1}}',
-    'the body: unknown field "__proto__"; the fields are content, name, provider, model',
-  ],
+  [messages, '{"content":"a","role":"system"}', unknown('"role"')],
+  [messages, '{"content":"a","id":"x","seq":1}', unknown('"id", "seq"')],
+  [messages, '{"content":"a","__proto__":{"x":1}}', unknown('"__proto__"')],
   [messages, '{"content":"a","provider":""}', "provider: must not be empty"],
-  [
-    messages,
-    '{"content":"a","model":"http://evil.example/v1#m"}',
-    "model: must be a name without spaces, and no address",
-  ],
-  [
-    messages,
-    '{"content":"a","model":"a b"}',
-    "model: must be a name without spaces, and no address",
-  ],
+  [messages, '{"content":"a","model":"http://evil.example/v1#m"}', noName],
+  [messages, '{"content":"a","model":"a b"}', noName],
   [messages, "[]", "the body: must be an object"],
   [messages, "null", "the body: must be an object"],
   [messages, '"text"', "the body: must be an object"],
@@ -150,16 +121,8 @@ for (const [path, body, detail] of [
   [`${me}/fork`, '{"message_id":"a"}', "chat_id: is missing"],
   [`${me}/fork`, '{"message_id":"a","chat_id":"b\\u0000"}', "chat id must not hold NUL"],
   [`${me}/fork`, '{"message_id":"a","chat_id":"\\ud800"}', "chat id must not hold lone surrogates"],
-  [
-    `${me}/fork`,
-    '{"message_id":"a","chat_id":"."}',
-    "chat_id: must not be . or ..: no path leads there",
-  ],
-  [
-    `${me}/fork`,
-    '{"message_id":"a","chat_id":".."}',
-    "chat_id: must not be . or ..: no path leads there",
-  ],
+  [`${me}/fork`, '{"message_id":"a","chat_id":"."}', noId],
+  [`${me}/fork`, '{"message_id":"a","chat_id":".."}', noId],
   ["/api/sign-in", '{"code":""}', "code: must not be empty"],
 ] as const) {
   test(`POST ${path} with ${body.slice(0, 50)} is refused: ${detail}`, async () => {

@@ -187,39 +187,31 @@ test("an answer that its model cut says why; a turn that failed without words ca
   assert.deepEqual([cut.assistant?.partial, cut.assistant?.partial_reason], [true, "length"]);
 });
 
-const refused: readonly (readonly [string, string, object, number, string])[] = [
-  ["another content", turns, { ...target, ...m1, content: "Off?" }, 409, "THROUGHLINE_ID_CONFLICT"],
-  ["no provider", turns, { model: "m", content: "x" }, 400, "THROUGHLINE_INVALID"],
-  ["an address", turns, { ...m1, provider: "http://x", model: "m" }, 400, "THROUGHLINE_INVALID"],
-  ["nothing said", turns, { ...target, id: "m3", content: "" }, 400, "THROUGHLINE_INVALID"],
-  ["an unknown field", turns, { ...target, ...m1, extra: {} }, 400, "THROUGHLINE_INVALID"],
-  ["an unknown message", turns, { ...target, id: "m9" }, 404, "THROUGHLINE_NOT_FOUND"],
-  [
-    "a step of a person",
-    `${turns}/m1/steps`,
-    { messages: [{ role: "user", content: "x" }] },
-    400,
-    "THROUGHLINE_INVALID",
-  ],
-  ...["exact", "hidden", "attachments", "provider_data"].map(
-    (name) =>
-      [
-        `a step with ${name}`,
-        `${turns}/m1/steps`,
-        { messages: [{ ...call, [name]: {} }] },
-        400,
-        "THROUGHLINE_INVALID",
-      ] as const,
-  ),
-  ["steps of no turn", `${turns}/m9/steps`, { messages: [call] }, 409, "THROUGHLINE_CONFLICT"],
-  ["the end of no turn", `${turns}/m9/end`, {}, 409, "THROUGHLINE_CONFLICT"],
-  ["a negative cost", `${turns}/m1/end`, { usage: { cost_usd: -1 } }, 400, "THROUGHLINE_INVALID"],
+const codes = { 400: "INVALID", 404: "NOT_FOUND", 409: "CONFLICT" } as const;
+const ours = ["exact", "hidden", "attachments", "provider_data"] as const;
+const refused: readonly (readonly [string, string, object, keyof typeof codes])[] = [
+  ["no provider", turns, { model: "m", content: "x" }, 400],
+  ["an address", turns, { ...m1, provider: "http://x", model: "m" }, 400],
+  ["nothing said", turns, { ...target, id: "m3", content: "" }, 400],
+  ["an unknown field", turns, { ...target, ...m1, extra: {} }, 400],
+  ["an unknown message", turns, { ...target, id: "m9" }, 404],
+  ["a step of a person", `${turns}/m1/steps`, { messages: [{ role: "user", content: "x" }] }, 400],
+  ...ours.map((name) => {
+    const messages = [{ ...call, [name]: {} }];
+    return [`a step with ${name}`, `${turns}/m1/steps`, { messages }, 400] as const;
+  }),
+  ["steps of no turn", `${turns}/m9/steps`, { messages: [call] }, 409],
+  ["the end of no turn", `${turns}/m9/end`, {}, 409],
+  ["a negative cost", `${turns}/m1/end`, { usage: { cost_usd: -1 } }, 400],
 ];
 
 test("what cannot be is refused, and the turn stays open", async () => {
   const c = await agent();
   await c.begin(m1);
-  for (const [what, path, body, status, code] of refused) {
+  const other = await c.post(turns, { ...target, ...m1, content: "Off?" });
+  await problemOf(other, 409, "THROUGHLINE_ID_CONFLICT");
+  for (const [what, path, body, status] of refused) {
+    const code = `THROUGHLINE_${codes[status]}`;
     await problemOf(await c.post(path, body), status, code).catch((error) => {
       throw new Error(what, { cause: error });
     });

@@ -27,9 +27,8 @@ export async function chat(flags: ChatFlags, context: Context): Promise<void> {
       const name = shownModel(await targetOf(routes, path, target));
       await tell(io, `Throughline ${version} · ${flags.chat} · ${name} · /help lists the commands`);
     }
-    const isDumbTerminal = env.terminal === "dumb";
     const logger = openLog(logLevel, "error");
-    const options = { path, target, companionName, isEphemeral, isDumbTerminal, logger };
+    const options = { path, target, companionName, isEphemeral, logger };
     return new Talk(routes, io, options).run();
   });
   if (exitCode !== exitCodes.done) throw new Exit(exitCode);

@@ -38,7 +38,6 @@ async function talk(t: TestContext, named: string | undefined, lines: readonly s
     target: {},
     companionName: "",
     isEphemeral: false,
-    isDumbTerminal: false,
   };
   const routes = routesOf(createServer({ throughline, turns, version: "0" }));
   await new Talk(routes, io, { ...options, logger: silentLogger }).run();

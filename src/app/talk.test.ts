@@ -33,7 +33,7 @@ type Companion = Awaited<ReturnType<typeof companionOf>>;
 function talk({ throughline, turns }: Companion, io: FakeIo, isEphemeral = false): Promise<number> {
   const logger = silentLogger;
   const path = `/api/chats/${chatId}`;
-  const given = { path, target: {}, companionName: "Nova", isEphemeral, isDumbTerminal: false };
+  const given = { path, target: {}, companionName: "Nova", isEphemeral };
   const routes = routesOf(createServer({ throughline, turns, version: "0" }));
   return new Talk(routes, io, { ...given, logger }).run();
 }

@@ -3,7 +3,6 @@ import { type EndSignal, type Io, tell, write } from "../cli/io.ts";
 import { confirm, type LineReader, readLines } from "../cli/line-reader.ts";
 import { isStyled, MarkdownStyler } from "../cli/markdown-styles.ts";
 import type { Routes } from "../cli/routes.ts";
-import { Spinner } from "../cli/spinner.ts";
 import type { GivenFile } from "../core/chat/attachments.ts";
 import type { MessagePage } from "../core/chat/message-page.ts";
 import { printableLine } from "../core/chat/printable.ts";
@@ -26,8 +25,6 @@ interface TalkOptions {
   readonly target: Target;
   readonly companionName: string | undefined;
   readonly isEphemeral: boolean;
-  /** The terminal can only write on. */
-  readonly isDumbTerminal: boolean;
   readonly logger: Logger;
 }
 
@@ -41,7 +38,6 @@ export class Talk {
   readonly #notices: Notices;
   readonly #models: ModelChoice;
   readonly #lateNotices: string[] = [];
-  readonly #spinner: Spinner;
   /** Of the answer that streams now, where it is shown with styles. */
   #styler: MarkdownStyler | undefined;
   readonly #attached: AttachedFiles;
@@ -55,15 +51,11 @@ export class Talk {
     this.#routes = routes;
     this.#io = io;
     this.#options = options;
-    this.#spinner = new Spinner(io, options.isDumbTerminal);
     this.#attached = new AttachedFiles(io);
     this.#models = new ModelChoice(routes, options.path, options.target);
     this.#sink = this.#output();
     this.#notices = {
-      early: (text) => {
-        this.#spinner.clear();
-        return tell(io, `(${text})`);
-      },
+      early: (text) => tell(io, `(${text})`),
       late: (text) => void this.#lateNotices.push(text),
     };
   }
@@ -160,17 +152,12 @@ export class Talk {
     return {
       begin: (interrupt) => {
         this.#interrupt = interrupt;
-        this.#spinner.start();
         if (isStyled(this.#io.output)) this.#styler = new MarkdownStyler();
         return sink.begin(interrupt);
       },
-      write: (text) => {
-        this.#spinner.stop();
-        return sink.write(text);
-      },
+      write: (text) => sink.write(text),
       end: async (result) => {
         this.#interrupt = undefined;
-        this.#spinner.stop();
         const held = this.#styler?.end() ?? "";
         this.#styler = undefined;
         if (held !== "") await this.#write(held);
@@ -209,7 +196,6 @@ export class Talk {
     const interrupt = this.#interrupt;
     this.#interrupt = undefined;
     if (this.#ending.signal.aborted) {
-      this.#spinner.stop();
       this.#lines?.close(); // the terminal is left as it was
       this.#io.exitNow(exitCodes.interrupted);
     } else if (signal === "SIGINT" && interrupt !== undefined) interrupt();

@@ -17,77 +17,49 @@ test("a home without a configuration, and no home at all, have an empty one", (t
   assert.deepEqual(readConfig(join(home, "nothing")), {});
 });
 
-test("every key of a configuration is read, the original's by their names", (t) => {
-  const config = readConfig(
-    homeWith(
-      t,
-      JSON.stringify({
-        model: "ollama/qwen3",
-        providers: ["openai"],
-        persona: "You are Nova.",
-        companion_name: "Nova",
-        host: "127.0.0.1",
-        port: 0,
-        hosts: ["nova.example:8443"],
-        token_file: "/etc/nova",
-        store: "postgres://nova@db/chats",
-        auto_record: true,
-        keep_photo_metadata: true,
-        prices: {
-          "openai/gpt": {
-            input_per_million_usd: 2,
-            output_per_million_usd: 8,
-            cached_input_per_million_usd: 0.5,
-          },
-          "ollama/qwen3": { input_per_million_usd: 0, output_per_million_usd: 0 },
-        },
-        idle_timeout_minutes: 1440,
-        daily_reset_enabled: true,
-        daily_reset_hour: 4,
-        daily_reset_quiet_minutes: 30,
-        max_session_messages: null,
-        user_timezone: "Europe/Berlin",
-        session_age_warning_hours: 0,
-        time_away_minutes: 10,
-        working_memory_capacity: 12,
-        window: 8192,
-      }),
-    ),
-  );
-  assert.deepEqual(config, {
-    model: "ollama/qwen3",
-    providers: ["openai"],
-    persona: "You are Nova.",
-    companionName: "Nova",
-    host: "127.0.0.1",
-    port: 0,
-    hosts: ["nova.example:8443"],
-    tokenFile: "/etc/nova",
-    store: "postgres://nova@db/chats",
-    autoRecord: true,
-    keepPhotoMetadata: true,
-    workingMemoryCapacity: 12,
-    window: 8_192,
-    prices: {
+const price = { input_per_million_usd: 2, output_per_million_usd: 8 };
+/** Every key, with a value of it and the setting that it is. */
+const keys: Readonly<Record<string, readonly [value: unknown, setting: string, read?: unknown]>> = {
+  model: ["ollama/qwen3", "model"],
+  providers: [["openai"], "providers"],
+  persona: ["You are Nova.", "persona"],
+  companion_name: ["Nova", "companionName"],
+  host: ["127.0.0.1", "host"],
+  port: [0, "port"],
+  hosts: [["nova.example:8443"], "hosts"],
+  token_file: ["/etc/nova", "tokenFile"],
+  store: ["postgres://nova@db/chats", "store"],
+  auto_record: [true, "autoRecord"],
+  keep_photo_metadata: [true, "keepPhotoMetadata"],
+  prices: [
+    { "openai/gpt": { ...price, cached_input_per_million_usd: 0.5 }, "ollama/qwen3": price },
+    "prices",
+    {
       "openai/gpt": {
         inputPerMillionUsd: 2,
         outputPerMillionUsd: 8,
         cachedInputPerMillionUsd: 0.5,
       },
-      "ollama/qwen3": {
-        inputPerMillionUsd: 0,
-        outputPerMillionUsd: 0,
-      },
+      "ollama/qwen3": { inputPerMillionUsd: 2, outputPerMillionUsd: 8 },
     },
-    idleTimeoutMinutes: 1440,
-    dailyReset: true,
-    dailyResetHour: 4,
-    dailyResetQuietMinutes: 30,
-    maxSessionMessages: null,
-    timeZone: "Europe/Berlin",
-    sessionAgeWarningHours: 0,
-    timeAwayMinutes: 10,
-  });
+  ],
+  idle_timeout_minutes: [1440, "idleTimeoutMinutes"],
+  daily_reset_enabled: [true, "dailyReset"],
+  daily_reset_hour: [4, "dailyResetHour"],
+  daily_reset_quiet_minutes: [30, "dailyResetQuietMinutes"],
+  max_session_messages: [null, "maxSessionMessages"],
+  user_timezone: ["Europe/Berlin", "timeZone"],
+  session_age_warning_hours: [0, "sessionAgeWarningHours"],
+  time_away_minutes: [10, "timeAwayMinutes"],
+  working_memory_capacity: [12, "workingMemoryCapacity"],
+  window: [8192, "window"],
+};
+
+test("every key of a configuration is read, the original's by their names", (t) => {
+  const file = Object.entries(keys).map(([key, [value]]) => [key, value]);
+  const wanted = Object.values(keys).map(([value, setting, read = value]) => [setting, read]);
+  const config = readConfig(homeWith(t, JSON.stringify(Object.fromEntries(file))));
+  assert.deepEqual(config, Object.fromEntries(wanted));
 });
 
 const refused: readonly [json: string, names: RegExp][] = [

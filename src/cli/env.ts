@@ -17,8 +17,6 @@ export interface Environment extends Said {
   /** The user's own directory. */
   readonly userHome: string;
   readonly xdgDataHome: string | undefined;
-  /** `dumb`: nothing that is there can be taken away. */
-  readonly terminal: string | undefined;
   /** Keys and addresses of models. */
   readonly models: ModelSettings;
 }
@@ -51,7 +49,6 @@ export function readEnvironment(
     ...(Object.fromEntries(said) as Said),
     userHome,
     xdgDataHome: read("XDG_DATA_HOME"),
-    terminal: read("TERM"),
     models: Object.fromEntries(models) as ModelSettings,
   };
 }

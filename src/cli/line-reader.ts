@@ -17,10 +17,8 @@ export interface LineReader {
 const markPastes = "\u001b[?2004h";
 const markNoPastes = "\u001b[?2004l";
 
-/** Stands for a line break in a line that is edited: there a real one would end the line. */
+/** Stands for a line break in a line that is edited: there a real one would end the line. One that is typed is one. */
 const breakSign = "\u2424";
-/** Stands for that sign itself, where it was typed. */
-const signItself = "\ue024";
 
 export function readLines(io: Pick<Io, "input" | "output" | "isInteractive">): LineReader {
   return io.isInteractive ? terminalLines(io) : pipedLines(io.input);
@@ -63,7 +61,7 @@ function terminalLines({ input, output }: Pick<Io, "input" | "output">): LineRea
       lines.write(editable(whole), {});
     } else if (pasted !== undefined) pasted.push(text ?? "");
     else if (key.name === "return" && key.meta) lines.write(breakSign, {});
-    else lines.write(text === breakSign ? signItself : text, key);
+    else lines.write(text, key);
   };
   const close = () => lines.close();
   emitKeypressEvents(input);
@@ -81,7 +79,7 @@ function terminalLines({ input, output }: Pick<Io, "input" | "output">): LineRea
     async next() {
       const line = await iterator.next();
       if (line.done === true) return { value: undefined, done: true };
-      return { value: asTyped(line.value), done: false };
+      return { value: line.value.replaceAll(breakSign, "\n"), done: false };
     },
     prompt: () => lines.prompt(),
     onInterrupt: (listener) => void lines.on("SIGINT", listener),
@@ -106,15 +104,10 @@ class NoKeys extends PassThrough {
 /** A pasted text as the editor takes it: without control characters, and without a last line break. */
 function editable(pasted: string): string {
   return pasted
-    .replaceAll(breakSign, signItself)
     .replace(/\r\n?|[\u2028\u2029]/g, "\n")
     .replace(/\n+$/, "")
     .replaceAll("\n", breakSign)
     .replace(/(?!\t)\p{Cc}/gu, "");
-}
-
-function asTyped(line: string): string {
-  return line.replaceAll(breakSign, "\n").replaceAll(signItself, breakSign);
 }
 
 /**

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
-import { isStyled, MarkdownStyler } from "./markdown-styles.ts";
+import { MarkdownStyler } from "./markdown-styles.ts";
 
 /** What comes out of these pieces, with the styles of its characters in angle brackets: `<bold>a</>`. */
 function shown(...pieces: readonly string[]): string {
@@ -88,8 +87,4 @@ test("after every piece no style is open, and plain words are shown at once", ()
   assert.equal(stripVTControlCharacters(bold), " **ld");
   assert.ok(bold.endsWith("\u001b[22m"));
   assert.equal(stripVTControlCharacters(styler.push(" more")), " more");
-});
-
-test("a pipe gets no styles", () => {
-  assert.equal(isStyled(new PassThrough()), false);
 });

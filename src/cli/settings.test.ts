@@ -32,40 +32,70 @@ test("the capacity of working memories is as the file says, and 3 without it", a
   }
 });
 
+type Given = Parameters<typeof settingsOf>[1];
+const url = (user: string) => `postgres://${user}@db/chats`;
 const model = (name: string) => ({ flags: { model: parseModelName(`ollama/${name}`) } });
-const models: readonly [
-  from: string,
-  given: Parameters<typeof settingsOf>[1],
-  name: string | undefined,
+/** What a setting is, from the file alone, from the environment over the file, and from a flag over both. */
+const places: readonly [
+  name: string,
+  file: Required<Given>["config"],
+  environment: Required<Given>["variables"],
+  flag: Flags,
+  read: (settings: ReturnType<typeof resolveSettings>) => unknown,
+  values: readonly unknown[],
 ][] = [
-  ["nothing", {}, undefined],
-  ["the file", { config: { model: "ollama/file" } }, "file"],
   [
-    "the environment, over the file",
-    { config: { model: "ollama/file" }, variables: { THROUGHLINE_MODEL: "ollama/env" } },
-    "env",
+    "the model",
+    { model: "ollama/file" },
+    { THROUGHLINE_MODEL: "ollama/env" },
+    model("flag").flags,
+    (settings) => settings.model?.model,
+    ["file", "env", "flag"],
   ],
   [
-    "the flag, over the environment and the file",
-    {
-      config: { model: "ollama/file" },
-      variables: { THROUGHLINE_MODEL: "ollama/env" },
-      ...model("flag"),
-    },
-    "flag",
+    "the store",
+    { store: url("file") },
+    { THROUGHLINE_STORE: url("env") },
+    { store: url("flag") },
+    (settings) => settings.store?.says,
+    ["file", "env", "flag"].map((user) => `${url(user)}?companion=default`),
+  ],
+  [
+    "the window of the model",
+    { window: 4_096 },
+    { THROUGHLINE_WINDOW: "8192" },
+    { window: 16_384 },
+    (settings) => settings.window,
+    [4_096, 8_192, 16_384],
+  ],
+  ["the port", { port: 1 }, { PORT: "2" }, { port: 3 }, (settings) => settings.port, [1, 2, 3]],
+  [
+    "the file of the token",
+    { token_file: "a" },
+    { THROUGHLINE_TOKEN_FILE: "b" },
+    { tokenFile: "c" },
+    (settings) => settings.tokenFile,
+    ["a", "b", "c"],
   ],
 ];
-for (const [from, given, name] of models) {
-  test(`the model comes from ${from}`, (t) => {
-    assert.equal(settingsOf(t, given).model?.model, name);
+for (const [name, config, variables, flags, read, values] of places) {
+  test(`${name} comes from a flag, over the environment, over the file`, (t) => {
+    const found = [{}, { config }, { config, variables }, { config, variables, flags }];
+    assert.deepEqual(
+      found.map((given) => read(settingsOf(t, given))),
+      [undefined, ...values],
+    );
   });
 }
 
-const allowed: readonly [
-  what: string,
-  given: Parameters<typeof settingsOf>[1],
-  providers: readonly string[],
-][] = [
+for (const flags of [{ store: "files" }, { ephemeral: true }]) {
+  test(`with ${JSON.stringify(flags)} nothing is stored in the database of the environment`, (t) => {
+    const variables = { THROUGHLINE_STORE: url("env") };
+    assert.equal(settingsOf(t, { variables, flags }).store, undefined);
+  });
+}
+
+const allowed: readonly [what: string, given: Given, providers: readonly string[]][] = [
   ["keys alone allow no provider", { variables: { OPENAI_API_KEY: "k" } }, []],
   [
     "the models of the file and of the environment allow theirs, also where a flag goes before",
@@ -88,44 +118,8 @@ for (const [what, given, providers] of allowed) {
   });
 }
 
-const url = (user: string) => `postgres://${user}@db/chats`;
-const stores: readonly [
-  from: string,
-  given: Parameters<typeof settingsOf>[1],
-  says: string | undefined,
-][] = [
-  ["nothing: the home", {}, undefined],
-  ["the file", { config: { store: url("file") } }, "file"],
-  [
-    "the environment, over the file",
-    { config: { store: url("file") }, variables: { THROUGHLINE_STORE: url("env") } },
-    "env",
-  ],
-  [
-    "the flag, over the environment",
-    { variables: { THROUGHLINE_STORE: url("env") }, flags: { store: url("flag") } },
-    "flag",
-  ],
-  [
-    "the flag, where it says files: the home",
-    { variables: { THROUGHLINE_STORE: url("env") }, flags: { store: "files" } },
-    undefined,
-  ],
-  [
-    "nothing, where nothing is kept",
-    { variables: { THROUGHLINE_STORE: url("env") }, flags: { ephemeral: true } },
-    undefined,
-  ],
-];
-for (const [from, given, user] of stores) {
-  test(`the store comes from ${from}`, (t) => {
-    const says = user && `${url(user)}?companion=default`;
-    assert.equal(settingsOf(t, given).store?.says, says);
-  });
-}
-
 test("a store that is no URL is refused with the place where it stands, and not repeated", (t) => {
-  const refused = (given: Parameters<typeof settingsOf>[1], place: RegExp) =>
+  const refused = (given: Given, place: RegExp) =>
     assert.throws(
       () => settingsOf(t, given),
       (error: Error & { code: string }) => {

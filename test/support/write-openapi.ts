@@ -1,6 +1,5 @@
-// Writes api/openapi.json from the routes of every feature, and the page's types from that.
+// Writes api/openapi.json from the routes of every feature.
 import { readFileSync, writeFileSync } from "node:fs";
-import { pageTypes, typesFile } from "../../scripts/page-types.ts";
 import { everything } from "./everything.ts";
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
@@ -8,4 +7,3 @@ await using server = await everything({ version });
 const document = await server.get("/api/openapi.json");
 const file = new URL("../../api/openapi.json", import.meta.url);
 writeFileSync(file, `${JSON.stringify(document, null, 2)}\n`);
-writeFileSync(typesFile, pageTypes());

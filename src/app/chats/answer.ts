@@ -5,8 +5,7 @@ import { assertHomeExists } from "../../cli/home.ts";
 import { tell, untilStopped, write } from "../../cli/io.ts";
 import { chatPath } from "../../cli/routes.ts";
 import { type Flags, resolveSettings } from "../../cli/settings.ts";
-import { silentLogger } from "../../core/logger.ts";
-import { deliver, textOutput } from "../../core/turns/coordinator.ts";
+import { type TurnResult, textOutput } from "../../core/turns/coordinator.ts";
 import { modelBody, withModelRoutes } from "../routes.ts";
 import { type AnswerJson, type Notices, turnEvents } from "../turn-events.ts";
 import { noneUnanswered } from "./change.ts";
@@ -31,8 +30,6 @@ export async function answer(chatId: string, flags: Flags, context: Context): Pr
       }
       const late: string[] = [];
       let whole: AnswerJson | undefined;
-      const sink = textOutput((text) => (flags.json ? undefined : write(io.output, text)));
-      const turn = { routes, path, events: routes.events(`${path}/answer`, body) };
       const notices: Notices = {
         early: (text) => tell(io, `(${text})`),
         late: (text) => void late.push(text),
@@ -40,11 +37,16 @@ export async function answer(chatId: string, flags: Flags, context: Context): Pr
           whole = found;
         },
       };
-      const loop = { output: sink, signal: ending, logger: silentLogger };
-      const { outcome, reason } = await deliver(loop, "a turn failed", (cut) =>
-        turnEvents(turn, cut, notices),
-      );
+      const output = textOutput((text) => (flags.json ? undefined : write(io.output, text)));
+      let result: TurnResult = { outcome: "failed", response: "" };
+      const turn = { routes, path, events: routes.events(`${path}/answer`, body) };
+      for await (const event of turnEvents(turn, ending, notices)) {
+        if (event.type === "text") await output.write(event.text);
+        else result = event;
+      }
+      await output.end(result);
       for (const text of late) await tell(io, `(${text})`);
+      const { outcome, reason } = result;
       if (flags.json) await write(io.output, json(whole ?? { outcome, reason }));
       ending.throwIfAborted();
       if (outcome !== "answered") throw new Exit(exitCodes.failed);
