@@ -143,9 +143,7 @@ const refusals: readonly [Reply, number, ResponderError["kind"], RegExp][] = [
     "refused",
     /refused the request \(HTTP 401, invalid_api_key\): check its key/,
   ],
-  [{ status: 404 }, 1, "refused", /HTTP 404.*check the name of the model/],
   [{ status: 429 }, 3, "unavailable", /is rate limited \(HTTP 429/],
-  [{ status: 500 }, 3, "unavailable", /failed \(HTTP 500/],
   [{ status: 503 }, 3, "unavailable", /failed \(HTTP 503/],
 ];
 for (const [reply, calls, kind, says] of refusals) {
