@@ -109,7 +109,7 @@ const contracts: readonly [
   [
     "yields a call without a function",
     yields({ type: "tool-call", call: {} }),
-    /event "tool-call".*call must be/,
+    /event "tool-call".*call\.id must be/,
   ],
   [
     "yields an end without usage",

@@ -250,7 +250,7 @@ function keysIn(value: Json | undefined): number {
 }
 
 /** Whether a value can be written again, three levels deep in another. */
-function isStorable(value: unknown): value is Json {
+export function isStorable(value: unknown): value is Json {
   try {
     checkJson([[[value]]], "the value");
     return true;

@@ -161,7 +161,7 @@ export class ChatLog {
   known(chatId: string): ChatState | undefined {
     const open = this.logs.opened?.(chatId);
     if (open !== undefined) return open.isAhead ? undefined : stateOf(open);
-    return this.isHeld(chatId) ? this.#held.get(chatId)?.state : undefined;
+    return this.#isHeld(chatId) ? this.#held.get(chatId)?.state : undefined;
   }
 
   /**
@@ -276,7 +276,8 @@ export class ChatLog {
 
   /** The same, but for what can be left: `undefined` when another process has the chat. */
   async aloneNow<T>(chatId: string, work: () => Promise<T>): Promise<T | undefined> {
-    await this.released(chatId);
+    const held = this.#held.get(chatId);
+    if (held?.users === 0) await held.gone.promise; // its release is under way
     const lease = this.#joined(chatId) ?? (await this.tryLease(chatId));
     return lease && this.#under(lease, work);
   }
@@ -309,15 +310,9 @@ export class ChatLog {
   }
 
   /** Whether this process has the chat: then no other one has. */
-  isHeld(chatId: string): boolean {
+  #isHeld(chatId: string): boolean {
     const held = this.#held.get(chatId);
     return held !== undefined && held.users > 0 && !held.lease.lost.aborted;
-  }
-
-  /** Resolves when a release of the chat that is under way has ended. */
-  async released(chatId: string): Promise<void> {
-    const held = this.#held.get(chatId);
-    if (held?.users === 0) await held.gone.promise;
   }
 
   #leaseName(chatId: string) {
@@ -335,7 +330,7 @@ export class ChatLog {
 
   #joined(chatId: string): Lease | undefined {
     const held = this.#held.get(chatId);
-    return held === undefined || !this.isHeld(chatId) ? undefined : this.#share(chatId, held);
+    return held === undefined || !this.#isHeld(chatId) ? undefined : this.#share(chatId, held);
   }
 
   #share(chatId: string, held: HeldChat): Lease {

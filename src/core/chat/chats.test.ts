@@ -275,20 +275,6 @@ test("a chat that is begun again after a call that failed right before the end a
   assert.deepEqual(await said(), ["new words"]);
 });
 
-test("lists show the chat first in which a person acted last; metadata and clears move nothing", async () => {
-  const { chats, sessions, clock } = await companion();
-  for (const id of ["a", "b"]) {
-    await sessions.resolve(id);
-    await chats.append(id, [user("x")]);
-    clock.pass(1_000);
-  }
-  await chats.setMetadata("a", { later: true });
-  assert.deepEqual(
-    (await chats.list()).chats.map(({ chat_id }) => chat_id),
-    ["b", "a"],
-  );
-});
-
 test("a chat is copied with messages of which an import knew no time", async () => {
   const { chats } = await companion();
   await chats.append(chat, [user("1")]);

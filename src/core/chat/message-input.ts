@@ -28,11 +28,9 @@ const mostSeconds = 1e11;
 const someText = fitting((value) => typeof value === "string" && value !== "", "must be text", "");
 const yes = fitting((value) => value === true, "must be true", true);
 const anObject = fitting(isJsonObject, "must be an object", {});
-const calls = list(
-  object(
-    { id: someText, function: object({ name: someText, arguments: text() }, "left out") },
-    "left out",
-  ),
+export const toolCall = object(
+  { id: someText, function: object({ name: someText, arguments: text() }, "left out") },
+  "left out",
 );
 
 /** Fields that mean something to us. Everything else is the caller's own. */
@@ -45,7 +43,7 @@ const fields: ReadonlyMap<string, Shape<unknown>> = new Map<string, Shape<never>
     partial_reason: word(partialReasons),
     hidden: yes,
     synthetic: someText,
-    tool_calls: calls,
+    tool_calls: list(toolCall),
     tool_call_id: someText,
     name: someText,
     is_error: yes,

@@ -73,16 +73,19 @@ export const periodLimits = {
   count: Number.MAX_SAFE_INTEGER,
 } as const;
 
+/** A name or an id of at most so many bytes. */
+export const key = (most: number) =>
+  fitting(
+    (value) =>
+      typeof value === "string" &&
+      /^[^\0]+$/.test(value) &&
+      value.isWellFormed() &&
+      !isLongerThan(value, most),
+    "is missing or cannot be used",
+    "",
+  );
 /** The name of a provider or model. */
-export const name = fitting(
-  (value) =>
-    typeof value === "string" &&
-    /^[^\0]+$/.test(value) &&
-    value.isWellFormed() &&
-    !isLongerThan(value, periodLimits.nameBytes),
-  "is missing or cannot be used",
-  "",
-);
+export const name = key(periodLimits.nameBytes);
 const count = whole(0, periodLimits.count);
 const generation = whole(1, periodLimits.count);
 const stamp = text(64);
@@ -111,15 +114,19 @@ export const periodShape = extensible<Period>({
   ),
 });
 
-interface NewPeriod extends ProviderModel {
-  readonly generation: number;
-  /** Milliseconds since 1970. The period's start counts as its first human act. */
-  readonly at: number;
-  readonly startSeq: number;
-}
-
-/** @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`. */
-export function newPeriod(first: NewPeriod): Period {
+/**
+ * Begins a period.
+ *
+ * @param first `at`: milliseconds since 1970. The period's start counts as its first human act.
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`.
+ */
+export function newPeriod(
+  first: ProviderModel & {
+    readonly generation: number;
+    readonly at: number;
+    readonly startSeq: number;
+  },
+): Period {
   const at = stampOf(first.at);
   return {
     generation: first.generation,

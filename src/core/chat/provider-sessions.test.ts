@@ -157,13 +157,6 @@ test("a person who drops one provider's part leaves the others, and what the nex
   assert.equal(await sessions.active("no such chat"), undefined);
 });
 
-test("an update under one id counts once, however often it is repeated", async () => {
-  const { sessions } = await companion();
-  await sessions.resolve(chat);
-  for (let i = 0; i < 3; i++) await sessions.update(chat, { ...delta(), id: "d1" });
-  assert.equal((await sessions.active(chat))?.message_count, 1);
-});
-
 test("what is no delta is refused, also where no period is left, and stored nowhere", async () => {
   const { chats, sessions } = await companion();
   await chats.append(chat, [{ role: "user", content: "Hello" }]);
@@ -200,17 +193,90 @@ test("an update under the id of another one, or of a message of an older log, is
   await assert.rejects(sessions.update(chat, { ...first, id: "d2" }), refused);
 });
 
-test("one update and ten at once are eleven messages, 0.11 dollars and 110 tokens", async () => {
+test("each provider keeps its own part through switches, and switching back resumes it", async () => {
   const { sessions } = await companion();
+  const totals = (of: { session_id: string; message_count: number; total_tokens: number }) => [
+    of.session_id,
+    of.message_count,
+    of.total_tokens,
+  ];
   await sessions.resolve(chat);
-  await sessions.update(chat, delta());
-  await Promise.all(Array.from({ length: 10 }, () => sessions.update(chat, delta())));
-  const active = await sessions.active(chat);
-  assert.deepEqual(
-    [active?.message_count, active?.total_cost_usd, active?.total_tokens],
-    [11, 0.11, 110],
-  );
+  await sessions.update(chat, delta({ session_id: "c1", tokens: 400 }));
+  const away = await sessions.resolve(chat, { provider: "codex", model: "o9" });
+  assert.deepEqual([away.isNew, totals(away.period)], [true, ["", 0, 0]]);
+  const x = delta({ provider: "codex", session_id: "x1" });
+  await Promise.all(Array.from({ length: 11 }, () => sessions.update(chat, x)));
+  const back = await sessions.resolve(chat, { provider: "claude" });
+  assert.deepEqual([back.isNew, totals(back.period)], [false, ["c1", 1, 400]]);
+  const codex = back.period.provider_sessions["codex"];
+  assert.deepEqual([codex && totals(codex), codex?.total_cost_usd], [["x1", 11, 110], 0.11]);
+  const other = await sessions.resolve(chat, { model: "sonnet" });
+  assert.deepEqual([other.isNew, totals(other.period)], [false, ["c1", 1, 400]]);
 });
+
+for (const [what, freshness, minutes, generation] of [
+  ["30 idle minutes after 31", { idleTimeoutMinutes: 30 }, 31, 2],
+  ["30 idle minutes after 29", { idleTimeoutMinutes: 30 }, 29, 1],
+  ["a daily reset at 13:00 UTC", { dailyReset: true, dailyResetHour: 13, timeZone: "UTC" }, 61, 2],
+  ["a limit of one message", { maxSessionMessages: 1 }, 0, 1],
+] as const) {
+  test(`with ${what}, what begins is new, keeps the chosen model, and does not begin again`, async () => {
+    const { sessions, clock } = await companion({ freshness });
+    await sessions.resolve(chat, { provider: "codex", model: "o9" });
+    await sessions.update(chat, delta({ provider: "codex", session_id: "x1" }));
+    clock.pass(minutes * minute);
+    for (const { isNew, period } of [await sessions.resolve(chat), await sessions.resolve(chat)]) {
+      assert.equal(isNew, minutes !== 29);
+      assert.equal(period.session_id, isNew ? "" : "x1");
+      assert.deepEqual(
+        [period.generation, period.provider, period.model],
+        [generation, "codex", "o9"],
+      );
+    }
+  });
+}
+
+test("a person's act moves the clock of the period, and never back", async () => {
+  const { sessions, clock } = await companion();
+  await sessions.resolve(chat);
+  for (const [at, last] of [
+    ["2026-03-01T12:00:00.001Z", "2026-03-01T12:00:00.001Z"],
+    ["2026-03-01T11:00:00.000Z", "2026-03-01T12:00:00.001Z"],
+  ] as const) {
+    clock.set(at);
+    assert.equal((await sessions.resetProvider(chat, "claude")).last_active, last);
+  }
+});
+
+for (const provider of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
+  test(`a provider named ${provider} has a part of its own, and no prototype changes`, async () => {
+    const { sessions } = await companion();
+    assert.equal((await sessions.resolve(chat, { provider })).isNew, true);
+    for (const session_id of ["s1", "s2"])
+      await sessions.update(chat, delta({ provider, session_id }));
+    const { period, isNew } = await sessions.resolve(chat);
+    assert.deepEqual([isNew, period.message_count, period.session_id], [false, 2, "s2"]);
+    assert.ok(Object.hasOwn(JSON.parse(JSON.stringify(period.provider_sessions)), provider));
+    assert.deepEqual((await sessions.resetProvider(chat, provider)).provider_sessions, {});
+    assert.equal(Object.hasOwn(Object.prototype, "session_id"), false);
+  });
+}
+
+for (const [target, code] of [
+  [{ provider: "" }, "THROUGHLINE_INVALID"],
+  [{ provider: "a\0b" }, "THROUGHLINE_INVALID"],
+  [{ provider: "claude", model: "\ud800" }, "THROUGHLINE_INVALID"],
+  [{ provider: "p".repeat(257) }, "THROUGHLINE_TOO_LARGE"],
+  [{ provider: "p".repeat(256) }, undefined],
+] as const) {
+  test(`a target ${JSON.stringify(target).slice(0, 40)} is ${code ?? "taken"}`, async () => {
+    const { sessions } = await companion();
+    await sessions.resolve(chat);
+    const synced = sessions.syncTarget(chat, target);
+    if (code !== undefined) await assert.rejects(synced, { code });
+    else assert.equal((await synced).provider, target.provider);
+  });
+}
 
 test("ten chats resolved at once, thirty rounds: every one has its period", async () => {
   const { sessions, chats } = await companion();

@@ -116,37 +116,37 @@ export class ProviderSessions {
     target: Target | TurnTarget = {},
     options: { readonly isQueued?: boolean } = {},
   ): Promise<Resolution> {
-    const before = transaction.head.session;
+    const { chatId, now, head } = transaction;
     const { rules, ...standard } = this.#options;
+    const before = head.session ?? undefined;
     const provider = target.provider ?? before?.provider ?? standard.provider;
-    const model =
-      target.model ??
-      (before?.provider === provider ? before.model : undefined) ??
-      (provider === standard.provider ? standard.model : (before?.model ?? ""));
-    const timeZone = chatZone(transaction.head);
-    const judged = { state: before ?? undefined, provider, now: transaction.now, rules, timeZone };
-    const { reason, ends, clock, state } = judge({ ...judged, ...options });
-    const logger = this.#log.ports.logger;
-    logger.debug({ chat: transaction.chatId, provider, reason, ends }, "period resolved");
-    if (before === null) this.#open(transaction, { provider, model });
+    const known = [before, standard].find((each) => each?.provider === provider);
+    const model = target.model ?? known?.model ?? before?.model ?? "";
+    const timeZone = chatZone(head);
+    const verdict = judge({ state: before, provider, now, rules, timeZone, ...options });
+    const { reason, ends, clock } = verdict;
+    const { logger } = this.#log.ports;
+    logger.debug({ chat: chatId, provider, reason, ends }, "period resolved");
+    if (before === undefined) this.#open(transaction, { provider, model });
     else {
-      const records = transaction.records.length;
-      const part = ends === "provider" ? provider : undefined;
-      const startSeq =
-        ends === "nothing" ? undefined : await seqBeforeUnanswered(this.#log.logs, transaction);
-      transaction.set({ session: state });
-      if (ends !== "nothing") this.#end(transaction, part, { reason, before, startSeq });
+      if (ends !== "nothing") {
+        const startSeq = await seqBeforeUnanswered(this.#log.logs, transaction);
+        transaction.set({ session: verdict.state });
+        const part = ends === "provider" ? provider : undefined;
+        this.#end(transaction, part, { reason, before, startSeq });
+      }
       const isChosen = target.provider !== undefined || target.model !== undefined;
       const insteadOf = "insteadOf" in target ? target.insteadOf : undefined;
       const preferred = isChosen ? insteadOf : before.preferred;
-      const next = syncTarget(transaction.head.session ?? before, { provider, model }, preferred);
-      transaction.set({ session: next });
+      const current = (ends === "nothing" ? verdict.state : transaction.head.session) ?? before;
+      const session = syncTarget(current, { provider, model }, preferred);
+      transaction.set({ session });
       // A choice of model or a corrected clock is a record too: it survives a restart.
-      if (next !== before && transaction.records.length === records) targetRecord(transaction);
+      if (session !== before && ends === "nothing") targetRecord(transaction);
     }
     const period = transaction.head.session as Period;
     return {
-      period: periodView(transaction.chatId, period),
+      period: periodView(chatId, period),
       isNew: isNew(period, provider),
       reason,
       clock,

@@ -279,24 +279,6 @@ test("A5: of a 2 MB utterance and response 8 KiB each are kept, and 2,000 charac
   assert.match(memory.summary(), /^Turn 1: .*Turn 3: You said 'u/);
 });
 
-test("A8: turn after turn the window slides by whole turns and begins with what was said", () => {
-  const memory = new WorkingMemory({ capacity: 3 });
-  for (let turn = 1; turn <= 12; turn++) {
-    memory.append(said(`Question ${turn}`, { response: turn % 4 === 0 ? "" : "r".repeat(15_000) }));
-    const turns = memory.all().map((interaction) => interaction.turn);
-    const length = turns.length;
-    assert.ok(length >= 1);
-    assert.deepEqual(
-      turns,
-      Array.from({ length }, (_, index) => turn - length + 1 + index),
-    );
-    assert.match(
-      memory.summary(),
-      new RegExp(`^Turn ${turns[0]}: You said 'Question ${turns[0]}'`),
-    );
-  }
-});
-
 test("for any capacity, appends and clears, the newest are all.slice(-capacity).reverse()", () => {
   const step = fc.option(fc.string({ maxLength: 5 }), { nil: "clear" as const, freq: 8 });
   fc.assert(

@@ -3,7 +3,8 @@
 
 import { historyView } from "../chat/history.ts";
 import type { ModelInput, StoredMessage } from "../chat/message.ts";
-import { stepPrefix } from "../chat/record-ids.ts";
+import type { MessageInput } from "../chat/message-input.ts";
+import { answerId, stepPrefix } from "../chat/record-ids.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { fitText, type JsonObject, jsonBytes } from "../json.ts";
 import { thrown } from "../logger.ts";
@@ -341,9 +342,13 @@ export class Answer {
    * Ends the answer: what a tool returns from now on is not stored.
    *
    * @param error what broke it off.
+   * @param prompted what of its prompt is stored with it.
    * @throws what a call or a result could not be stored for.
    */
-  async end(error: unknown): Promise<Ended> {
+  async end(
+    error: unknown,
+    prompted: Pick<Ended, "viewFrom" | "estimated" | "acknowledged">,
+  ): Promise<Ended> {
     this.#isOver = true;
     this.#wake.resolve(true);
     await this.#storing;
@@ -365,15 +370,23 @@ export class Answer {
       reason = isEmpty ? (atLimit ?? said) : reasonOf(error, name);
       this.#logFailure(error);
     }
+    const outcome = isFailed ? "failed" : isStopped ? "interrupted" : "answered";
+    const message: MessageInput = {
+      role: "assistant",
+      content: isBlank ? "" : this.#text,
+      reasoning_content: this.#reasoning || undefined,
+      provider_data: this.#data,
+    };
     return {
+      ...prompted,
+      // With a tool's result the model was asked again, and what it read the first time counted twice.
+      estimated: this.#isUsed ? undefined : prompted.estimated,
       usage: this.#usage ?? noUsage,
       // A session that ends with an answer that is not stored must not be resumed.
       providerSessionId: isEmpty ? undefined : this.#sessionId,
-      providerData: this.#data,
-      text: isBlank ? "" : this.#text,
-      reasoning: this.#reasoning,
-      usedTools: this.#isUsed,
-      outcome: isFailed ? "failed" : isStopped ? "interrupted" : "answered",
+      messages: isBlank && outcome !== "answered" ? [] : [message],
+      answerId: answerId(turn.id, turn.retryId),
+      outcome,
       provider: this.#responder.provider,
       model: this.#end?.model ?? this.#responder.model,
       latencyMs: this.#elapsedMs(),

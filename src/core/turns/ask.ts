@@ -83,9 +83,11 @@ export async function ask(prompt: Prompt, responder: Responder): Promise<Ended> 
   if (error === undefined && refused !== "") {
     tell(prompt, `${responder.model} did not take ${refused}.`);
   }
-  const viewFrom = history.isSmall ? undefined : history.view.fromSeq;
-  const { acknowledged } = prompt.part;
-  return { ...(await answer.end(error)), viewFrom, estimated: attached.estimated, acknowledged };
+  return answer.end(error, {
+    viewFrom: history.isSmall ? undefined : history.view.fromSeq,
+    estimated: attached.estimated,
+    acknowledged: prompt.part.acknowledged,
+  });
 }
 
 /** A request, with the files of its messages. `estimated`: its tokens without them. */

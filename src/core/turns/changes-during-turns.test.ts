@@ -258,18 +258,6 @@ test("a message that is taken back while it waits is not answered, shown or coun
   await assert.rejects(again.done, { code: "THROUGHLINE_CONFLICT" });
 });
 
-test("a message that is erased while it waits is not answered, and nothing waits any more", async () => {
-  const w = await companion([["One"]]);
-  const first = await w.begin("1");
-  const second = await queue(w, "2");
-  assert.equal((await w.chats.erase(chat, "b")).erased, true);
-  w.gate.resolve();
-  await first.done;
-  await assert.rejects(second.done, { code: "THROUGHLINE_NOT_FOUND" });
-  assert.equal((await w.chats.row(chat)).unanswered, false);
-  assert.equal(w.model.requests.length, 1);
-});
-
 test("what a provider is made to forget between a message and its prompt is not sent to it", async () => {
   let isArmed = false;
   const c = await scriptedCompanion(

@@ -13,7 +13,6 @@ import type { ScriptedStep } from "../../../test/support/scripted-responder.ts";
 import { renderChat } from "../chat/render-chat.ts";
 import { isThroughlineError } from "../errors.ts";
 import { randomId } from "../ids.ts";
-import { ResponderError } from "../models/responder.ts";
 import type { Lease } from "../storage/leases.ts";
 import { withVariants } from "./turn-log.ts";
 
@@ -180,12 +179,8 @@ test("once more was said an answer is not chosen, and a fork at it has it", asyn
 
 test("nothing is chosen while an answer is made or missing, nor what is gone or no answer", async () => {
   const gate = Promise.withResolvers<void>();
-  const failing: ScriptedStep = {
-    type: "fail",
-    error: new ResponderError("no", { kind: "unavailable" }),
-  };
   const wait: ScriptedStep = { type: "wait", until: gate.promise };
-  const c = await companion([["1"], ["2"], ["3"], [wait, "4"], [failing]]);
+  const c = await companion([["1"], ["2"], ["3"], [wait, "4"], [down]]);
   await assert.rejects(c.turns.choose(chat, "x"), missing);
   const [first = "", second = ""] = await answered(c, "Hello", 2);
   const { messages } = await c.chats.messages(chat);

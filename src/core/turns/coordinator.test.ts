@@ -353,35 +353,24 @@ test("text that comes after an interruption is not spoken, and the turn is read 
   assert.equal(wasReadToItsEnd, true);
 });
 
-test("an abort while the loop waits for input ends it at once", async () => {
-  const ending = new AbortController();
-  const { run } = setUp([], {
+const aborts: Record<string, (ending: AbortController) => Partial<CoordinatorPorts>> = {
+  "while the loop waits for input": (ending) => ({
     input: {
       next: () => {
         setImmediate(() => ending.abort());
         return new Promise(() => {});
       },
     },
-  });
-  assert.deepEqual(await run({ signal: ending.signal }), { turns: 0, ended: "aborted" });
-});
-
-test("an input that rejects because of the abort ends the loop as aborted", async () => {
-  const ending = new AbortController();
-  const { run } = setUp([], {
+  }),
+  "that its input rejects for": (ending) => ({
     input: {
       next: async (signal) => {
         ending.abort();
         throw signal.reason;
       },
     },
-  });
-  assert.deepEqual(await run({ signal: ending.signal }), { turns: 0, ended: "aborted" });
-});
-
-test("an abort while sound is made words ends the loop without a turn and without output", async () => {
-  const ending = new AbortController();
-  const { run, screen } = setUp([], {
+  }),
+  "while sound is made words": (ending) => ({
     input: inputOf({ audio: Uint8Array.of(1), format: "s16le" }),
     speechToText: {
       transcribe: async () => {
@@ -389,10 +378,16 @@ test("an abort while sound is made words ends the loop without a turn and withou
         throw new Error("cut off");
       },
     },
+  }),
+};
+for (const [when, ports] of Object.entries(aborts)) {
+  test(`an abort ${when} ends it at once, without a turn and without output`, async () => {
+    const ending = new AbortController();
+    const { run, screen } = setUp([], ports(ending));
+    assert.deepEqual(await run({ signal: ending.signal }), { turns: 0, ended: "aborted" });
+    assert.equal(screen(), "");
   });
-  assert.deepEqual(await run({ signal: ending.signal }), { turns: 0, ended: "aborted" });
-  assert.equal(screen(), "");
-});
+}
 
 test("a signal that is aborted already reads no input", async () => {
   let reads = 0;

@@ -5,7 +5,6 @@ import type { AnswerStats, Outcome, StoredMessage } from "../chat/message.ts";
 import type { MessageInput } from "../chat/message-input.ts";
 import { bucketOf, checkUsage, type Period } from "../chat/period.ts";
 import type { ProviderModel } from "../chat/provider-sessions.ts";
-import { answerId } from "../chat/record-ids.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import type { JsonObject } from "../json.ts";
 import type { FinishReason, Usage } from "../models/responder.ts";
@@ -15,20 +14,18 @@ import { TurnLog } from "./turn-log.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 
 /** How a turn ended, and its answer. */
-export interface Ended {
-  /** What was said, and thought, after the last call that is stored. */
-  readonly text: string;
-  readonly reasoning: string;
-  /** Whether calls or results are stored of this attempt. */
-  readonly usedTools: boolean;
-  readonly providerData?: JsonObject | undefined;
+export interface Ended extends ProviderModel {
+  /**
+   * What it said and is not stored yet. The last message of the assistant is the answer. Empty: not a word came.
+   */
+  readonly messages: readonly MessageInput[];
+  /** The id of the answer. Absent where the model was called elsewhere: its messages have ids of their own. */
+  readonly answerId?: string | undefined;
   readonly providerSessionId: string | undefined;
   readonly usage: Usage;
   readonly outcome: Outcome;
-  readonly provider: string;
-  readonly model: string;
   readonly viewFrom?: number | undefined;
-  /** Of the prompt, in tokens. */
+  /** Of the prompt, in tokens, if the provider's count can be held against it. */
   readonly estimated?: number | undefined;
   /** From when the model was asked to the end of its answer, waits for the provider included. */
   readonly latencyMs: number;
@@ -36,8 +33,6 @@ export interface Ended {
   readonly firstWordMs?: number | undefined;
   /** Stored with the answer: see `TurnPart.acknowledged`. */
   readonly acknowledged?: number | undefined;
-  /** What is stored in place of `text`, where the model was called elsewhere. `text` is of its last one. */
-  readonly messages?: readonly MessageInput[] | undefined;
   /** Why the answer is not whole: one sentence that is safe to show. */
   readonly reason?: string | undefined;
   /** What the provider said about it. */
@@ -47,10 +42,9 @@ export interface Ended {
 }
 
 /** The end of a turn, as it is stored. */
-export interface Stored {
+export interface Stored extends Ended {
   readonly assistant: StoredMessage | undefined;
   readonly period: Period;
-  readonly ended: Ended;
 }
 
 /**
@@ -63,94 +57,80 @@ export function endTurn(
   begun: Begun,
   ended: Ended,
 ): Promise<Stored> {
-  const { generation } = begun.period;
   const { chatId, id, retryId } = turn;
+  const { messages, answerId: own, provider, model, usage, outcome } = ended;
   return chats.changeExisting(chatId, async (transaction) => {
     const by = await answeredBy(chats, transaction, begun, ended);
     const isLate = by["hidden"] === true;
-    const hasAnswer = ended.text !== "" || ended.outcome === "answered";
+    const last = messages.findLast(({ role }) => role === "assistant");
+    const isSaid = last !== undefined && last.content !== "";
+    const isAnswered = isSaid || outcome === "answered";
     const isOpen = transaction.head.open_turn?.id === id;
     // Its message was hidden or erased since: the provider's own session remembers it and must not be resumed,
     // and what the provider counted had it in it.
     const isGone = retryId === undefined && !isOpen;
     // One that is late hides nothing: the message would be left without any answer.
-    if (retryId !== undefined && hasAnswer && !isLate) {
-      const log = await TurnLog.read(chats, chatId, begun.user);
-      log.show(answerId(id, retryId), transaction);
+    if (retryId !== undefined && isAnswered && !isLate) {
+      (await TurnLog.read(chats, chatId, begun.user)).show(own, transaction);
     }
-    const partialReason = partialReasonOf(ended);
     let assistant: StoredMessage | undefined;
-    if (ended.messages !== undefined) {
-      assistant = await storeMessages(chats, transaction, ended, by);
-    } else if (hasAnswer) {
+    for (const message of messages) {
+      const fields = { ...message, ...by, ...(message === last ? ofAnswer(ended, message) : {}) };
+      if (message !== last || own === undefined) {
+        const stored = await chats.appendTo(transaction, fields);
+        if (message === last) assistant = stored;
+        continue;
+      }
       // A message that is answered again may have the answer of before.
       const isSecond = !begun.isNew && retryId === undefined;
-      const own = answerId(id, retryId);
       const isTaken = isSecond && (await chats.logs.find(chatId, own)) !== undefined;
       // The id of the message was made up for it, and nothing was stored since.
       if (turn.isFresh && transaction.seq === begun.user.seq) transaction.newIds.add(own);
-      assistant = transaction.message({
-        id: isTaken ? transaction.newId() : own,
-        role: "assistant",
-        content: ended.text,
-        reasoning_content: ended.reasoning || undefined,
-        ...by,
-        partial: partialReason !== undefined || undefined,
-        partial_reason: partialReason,
-        stats: statsOf(ended),
-        provider_data: ended.providerData,
-      }) as unknown as StoredMessage;
+      assistant = transaction.message({ ...fields, id: isTaken ? transaction.newId() : own });
     }
-    const { provider, model, usage, outcome } = ended;
     const delta = {
       turn: id,
       provider,
       model,
       messages: 1,
-      generation,
+      generation: begun.period.generation,
       cost_usd: usage.costUsd ?? null,
       tokens: (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0),
       outcome,
       bucket_generation: bucketOf(begun.period, provider).generation,
       session_id: isGone ? undefined : ended.providerSessionId,
     };
-    if (ended.messages !== undefined) checkUsage(delta); // its caller says what was used
+    checkUsage(delta);
     sessions.updateIn(transaction, delta);
     // Only a model that failed without a word leaves the turn open: it can be asked again.
-    const isOver = outcome !== "failed" || hasAnswer;
+    const isOver = outcome !== "failed" || isAnswered;
     if (isOver && isOpen) transaction.set({ open_turn: undefined });
     // With the answer that was made with it, or not at all: acknowledged exactly once.
-    const isAcknowledged = ended.acknowledged !== undefined && ended.text !== "" && !isLate;
+    const isAcknowledged = ended.acknowledged !== undefined && isSaid && !isLate;
     if (isAcknowledged) transaction.set({ told_session: ended.acknowledged });
     if (!isLate && !isGone && ended.viewFrom !== undefined) {
       const views = { ...transaction.head.view_from, [provider]: ended.viewFrom };
       transaction.set({ view_from: views, ...reportedBy(transaction, ended) });
     }
-    return { assistant, period: transaction.head.session ?? begun.period, ended };
+    return { ...ended, assistant, period: transaction.head.session ?? begun.period };
   });
 }
 
-/** Stores what a model said that was called elsewhere. @returns the last of it that is an answer. */
-async function storeMessages(
-  chats: Chats,
-  transaction: Transaction,
-  ended: Ended,
-  by: JsonObject,
-): Promise<StoredMessage | undefined> {
+/** What stands beside the words of an answer: why it is not whole, and what it took. `null`: not known. */
+function ofAnswer(ended: Ended, { content }: MessageInput): JsonObject {
+  const { usage, latencyMs, firstWordMs } = ended;
+  const stats: AnswerStats & JsonObject = {
+    input_tokens: usage.inputTokens ?? null,
+    output_tokens: usage.outputTokens ?? null,
+    cached_input_tokens: usage.cachedInputTokens,
+    cost_usd: usage.costUsd ?? null,
+    latency_ms: latencyMs,
+    first_word_ms: firstWordMs ?? null,
+  };
   const partial_reason = partialReasonOf(ended);
-  const { messages = [] } = ended;
-  const last = messages.findLastIndex(({ role }) => role === "assistant");
-  let assistant: StoredMessage | undefined;
-  for (const [index, message] of messages.entries()) {
-    const isLast = index === last;
-    // An answer may have been stopped while its tools ran.
-    const isCut = partial_reason !== undefined && message.content !== "";
-    const cut = isCut || partial_reason === "stopped" ? { partial: true, partial_reason } : {};
-    const more = isLast ? { ...cut, stats: statsOf(ended) } : {};
-    const stored = await chats.appendTo(transaction, { ...message, ...by, ...more });
-    if (isLast) assistant = stored;
-  }
-  return assistant;
+  // An answer may have been stopped while its tools ran.
+  const isCut = partial_reason === "stopped" || (partial_reason !== undefined && content !== "");
+  return isCut ? { partial: true, partial_reason, stats } : { stats };
 }
 
 function partialReasonOf({ outcome, finish }: Ended) {
@@ -159,25 +139,11 @@ function partialReasonOf({ outcome, finish }: Ended) {
   return finish === "content-filter" ? "content_filter" : undefined;
 }
 
-/** What an answer took, kept with it. `null`: not known. */
-function statsOf({ usage, latencyMs, firstWordMs }: Ended): AnswerStats & JsonObject {
-  const { cachedInputTokens } = usage;
-  return {
-    input_tokens: usage.inputTokens ?? null,
-    output_tokens: usage.outputTokens ?? null,
-    cached_input_tokens: cachedInputTokens,
-    cost_usd: usage.costUsd ?? null,
-    latency_ms: latencyMs,
-    first_word_ms: firstWordMs ?? null,
-  };
-}
-
 /** What the provider counted for the prompt, for the next turn to go by. */
 function reportedBy(transaction: Transaction, ended: Ended) {
   const { usage, provider, model, estimated } = ended;
   const { inputTokens: tokens = 0 } = usage;
-  // With a tool's result the model was asked again, and what it read the first time counted twice.
-  if (ended.usedTools || tokens <= 0 || estimated === undefined) return {};
+  if (tokens <= 0 || estimated === undefined) return {};
   if (partialReasonOf(ended) !== undefined) return {};
   const use = { model, tokens, estimated };
   return { reported: { ...transaction.head.reported, [provider]: use } };

@@ -223,13 +223,8 @@ export class OpenTurn implements AsyncDisposable {
     const { usage, providerSessionId } = end;
     const isEmpty = end.outcome === "answered" && this.#saysNothing(end.messages);
     const outcome = isEmpty ? "failed" : end.outcome;
-    const messages = isEmpty ? [] : end.messages;
-    const text = messages.findLast(({ role }) => role === "assistant")?.content ?? "";
-    const ended: Ended = {
-      text,
-      messages,
-      reasoning: "",
-      usedTools: true,
+    const stored = await this.#store({
+      messages: isEmpty ? [] : end.messages,
       providerSessionId,
       usage,
       outcome,
@@ -238,14 +233,13 @@ export class OpenTurn implements AsyncDisposable {
       latencyMs: Math.round(this.#prompt.clock.monotonic() - this.#beganAt),
       acknowledged: end.usedContext ? part.acknowledged : undefined,
       reason: isEmpty ? "The model answered without a word." : reasons[outcome],
-    };
-    const stored = await this.#store(ended);
+    });
     this.#isOver = true;
     const assistant = stored.assistant ?? this.#answer;
     const said = assistant?.content ?? "";
     const isKept = assistant === undefined || assistant.id === this.#answer?.id;
     if (!isKept && said !== "") turn.add({ type: "text", text: said });
-    this.#stored.resolve({ ...stored, assistant, ended: { ...ended, text: said } });
+    this.#stored.resolve({ ...stored, assistant });
   }
 
   /** Its messages hold no word, call, file, or form of a framework. */

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   chat,
+  down,
   type Script,
   type ScriptedCompanionOptions,
   scriptedCompanion,
 } from "../../../test/support/scripted-companion.ts";
 import { isThroughlineError } from "../errors.ts";
-import { ResponderError } from "../models/responder.ts";
 import { silentSpan } from "../telemetry.ts";
 import type { Turn } from "./turn.ts";
 
@@ -23,10 +23,6 @@ async function companion(script: Script, options: ScriptedCompanionOptions = {})
 }
 
 const conflict = (error: unknown) => isThroughlineError(error, "THROUGHLINE_CONFLICT");
-const fails = {
-  type: "fail",
-  error: new ResponderError("unreachable", { kind: "unavailable" }),
-} as const;
 
 test("a retry that comes late answers as it did, and leaves what was said since alone", async () => {
   const c = await companion([["one"], ["one again"], ["two"]]);
@@ -58,7 +54,7 @@ test("a retry that comes late while another answer is made is answered after it"
 });
 
 test("a retry without a word that comes again once more was said is refused", async () => {
-  const c = await companion([["one"], [fails], ["two"]]);
+  const c = await companion([["one"], [down], ["two"]]);
   await c.say("first");
   await c.retry("r1");
   await c.say("second");
@@ -130,7 +126,7 @@ test("who hears of turns hears of what happens, not of what is told again", asyn
 });
 
 test("what a message without an answer ended, and how long its person was away, is told with the answer", async () => {
-  const c = await companion([["one"], [fails], [fails], ["two"], ["three"]], {
+  const c = await companion([["one"], [down], [down], ["two"], ["three"]], {
     freshness: { idleTimeoutMinutes: 30 },
   });
   await c.say("first");

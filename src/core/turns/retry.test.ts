@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chat, type Script, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
+import {
+  chat,
+  down,
+  type Script,
+  scriptedCompanion,
+} from "../../../test/support/scripted-companion.ts";
 import type { ScriptedStep } from "../../../test/support/scripted-responder.ts";
 import { renderChat } from "../chat/render-chat.ts";
 import { isThroughlineError } from "../errors.ts";
-import { ResponderError } from "../models/responder.ts";
 
 const end: ScriptedStep = {
   type: "end",
@@ -61,33 +65,8 @@ test("a regenerated answer takes the place of the one before, which is kept and 
   assert.ok(page.includes("second words") && !page.includes("first words"));
 });
 
-test("the tool calls that led to a replaced answer are hidden with it", async () => {
-  const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
-  const c = await companion([
-    [
-      { type: "tool-call", call },
-      { type: "tool-result", toolCallId: "c1", toolName: "look", content: "rain", isError: false },
-      "It rains",
-      end,
-    ],
-    ["Sunny", end],
-    ["Bye", end],
-  ]);
-  await c.turns.submit(chat, { content: "Weather?" }).done;
-  await (await c.turns.retry(chat)).done;
-  await c.turns.submit(chat, { content: "Thanks" }).done;
-  assert.deepEqual(
-    c.model.requests[2]?.messages.map(({ content }) => content),
-    ["Weather?", "Sunny", "Thanks"],
-  );
-});
-
 test("when no word comes the answer before stays the answer", async () => {
-  const failing: ScriptedStep = {
-    type: "fail",
-    error: new ResponderError("no", { kind: "unavailable" }),
-  };
-  const c = await companion([["first", end], [failing]]);
+  const c = await companion([["first", end], [down]]);
   await c.turns.submit(chat, { content: "Hello" }).done;
   const { outcome } = await (await c.turns.retry(chat)).done;
   assert.equal(outcome, "failed");
@@ -131,21 +110,12 @@ test("only the newest message can be regenerated, and not while an answer is mad
 });
 
 test("a message without an answer is answered, not regenerated", async () => {
-  const failing: ScriptedStep = {
-    type: "fail",
-    error: new ResponderError("no", { kind: "unavailable" }),
-  };
-  const c = await companion([[failing], ["late", end]]);
+  const c = await companion([[down], ["late", end]]);
   await c.turns.submit(chat, { content: "Hello" }).done;
   await assert.rejects((await c.turns.retry(chat)).done, code("THROUGHLINE_CONFLICT"));
   await (await c.turns.answer(chat)).done;
   assert.deepEqual(await shown(c), ["user: Hello", "assistant: late"]);
 });
-
-const away: ScriptedStep = {
-  type: "fail",
-  error: new ResponderError("no", { kind: "unavailable" }),
-};
 
 test("a model with a small window that regenerates is not given the answer before, nor is anybody after it", async () => {
   const c = await companion([["1st"], ["2nd"], ["again"], ["3rd"]], 4_096);
@@ -165,7 +135,7 @@ test("a model with a small window that regenerates is not given the answer befor
 });
 
 test("working memory keeps the answer before when no word comes of a new one", async () => {
-  const c = await companion([["1st"], [away], ["again"]]);
+  const c = await companion([["1st"], [down], ["again"]]);
   await c.turns.submit(chat, { content: "one" }).done;
   await (await c.turns.retry(chat)).done;
   assert.deepEqual(c.remembered(), ["1 one: 1st"]);
@@ -174,7 +144,7 @@ test("working memory keeps the answer before when no word comes of a new one", a
 });
 
 test("working memory replaces the answer to the message whose answer is regenerated, and not the newest", async () => {
-  const c = await companion([[away], ["2nd"], ["1st"], ["again"]]);
+  const c = await companion([[down], ["2nd"], ["1st"], ["again"]]);
   const first = { id: "t1", content: "the same words" };
   await c.turns.submit(chat, first).done;
   await c.turns.submit(chat, { content: "the same words" }).done;

@@ -93,8 +93,7 @@ async function runWith(
     turn.add({ type: "notice", text });
   }
   span.add({ stage: "model", freshness: begun.resolution.reason });
-  let assistant: Stored["assistant"];
-  let stored: Stored;
+  let stored: Stored | undefined;
   try {
     const [persona, part] = [await ports.persona(), await added];
     const prompt: Prompt = { ...ports, turn, begun, notices, persona, part };
@@ -107,28 +106,29 @@ async function runWith(
       span.end(outcome === "failed" ? "THROUGHLINE_MODEL_FAILED" : undefined);
       return end;
     });
-    ({ assistant } = stored);
   } finally {
-    hooks.ended(assistant);
+    hooks.ended(stored?.assistant);
   }
 
+  const { assistant, period, provider, usage, outcome, reason, detail } = stored;
   if (assistant !== undefined) ports.extensions.heard(chatId, assistant);
-  const { period, ended } = stored;
-  const note = ageNote(period, ended.provider, ports.clock.now(), ports.rules);
+  const note = ageNote(period, provider, ports.clock.now(), ports.rules);
   if (note !== undefined) notices.push(note);
-  const { text: response, outcome, usage, reason, detail } = ended;
   // A retry without a word leaves what was answered before.
   if (retryId === undefined || assistant !== undefined) {
-    const said = { ...utteranceOf(turn, ports.companionName), response, outcome };
-    ports.workingMemory.appendTo(chatId, memory, said, turn.id);
+    const said = utteranceOf(turn, ports.companionName);
+    const response = assistant?.content ?? "";
+    ports.workingMemory.appendTo(chatId, memory, { ...said, response, outcome }, turn.id);
   }
+  const view = periodView(chatId, period);
+  const { user } = begun;
   return {
     turnId: turn.id,
-    user: begun.user,
+    user,
     notices,
     usage,
     assistant,
-    period: periodView(chatId, period),
+    period: view,
     outcome,
     reason,
     detail,

@@ -31,22 +31,6 @@ test("it stays the start of every request, byte for byte, also of an answer made
   assert.deepEqual(w.asked(2), [opened, "assistant: 2", "user: Thanks"]);
 });
 
-for (const [says, reset] of [
-  ["a reset", (w: World) => w.sessions.reset(chat)],
-  ["a reset of its provider", (w: World) => w.sessions.resetProvider(chat, "scripted")],
-  ["a clear", (w: World) => w.chats.clear(chat)],
-] as const) {
-  test(`what the companion says first after ${says} is sent, and what it said before is not`, async () => {
-    const w = await world();
-    await w.say("Hello");
-    await w.chats.append(chat, [{ role: "assistant", content: "Old news" }]);
-    await reset(w);
-    await w.chats.append(chat, [reminder]);
-    await w.say("Move it to 10");
-    assert.deepEqual(w.asked(1), [opened]);
-  });
-}
-
 const small = 4_096;
 
 test("a model with a small window is sent what the companion said after the answer before", async () => {
@@ -94,5 +78,3 @@ test("a model with a small window is sent a summary, and not what it tells, an e
   await w.say("Hello again");
   assert.deepEqual(w.asked(2), ["user: Hello again"]);
 });
-
-type World = Awaited<ReturnType<typeof world>>;

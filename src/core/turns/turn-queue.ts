@@ -31,7 +31,8 @@ export class TurnQueue {
   readonly #chats = new KeyedMutex();
   /** Running and waiting turns, by chat and id. */
   readonly #turns = new Map<string, Turn>();
-  readonly #running = new Map<string, Turn>();
+  /** By chat, the turn that this process runs. */
+  readonly running = new Map<string, Turn>();
   readonly #listeners = new Set<(turn: Turn) => void>();
   /** What has to wait is kept in the order in which it came. */
   readonly #keeping = new KeyedMutex();
@@ -42,16 +43,12 @@ export class TurnQueue {
   constructor(log: ChatLog, sessions: ProviderSessions) {
     this.#log = log;
     this.#sessions = sessions;
-    this.#unsubscribe = log.cluster.subscribe((message) => this.#asked(message));
+    this.#unsubscribe = log.cluster.subscribe((message) => this.obey(message));
   }
 
   /** The turn of this id that runs or waits. */
   find(chatId: string, id: string): Turn | undefined {
     return this.#turns.get(turnKey(chatId, id));
-  }
-
-  running(chatId: string): Turn | undefined {
-    return this.#running.get(chatId);
   }
 
   /** How many run or wait in this chat. */
@@ -62,51 +59,6 @@ export class TurnQueue {
   /** The same over all chats. */
   get size(): number {
     return this.#chats.size;
-  }
-
-  async isRunning(chatId: string): Promise<boolean> {
-    if (this.#running.has(chatId)) return true;
-    const { head } = await this.#log.state(chatId);
-    // A process that was cut off leaves one of these behind; a live one also has the chat's lease.
-    if (head?.open_turn === undefined && head?.pending === undefined) return false;
-    return this.#isElsewhere(chatId);
-  }
-
-  stop(chatId: string): boolean {
-    const turn = this.#running.get(chatId);
-    turn?.stop();
-    return turn !== undefined;
-  }
-
-  /** The same, whichever process runs it. */
-  async stopAnywhere(chatId: string): Promise<boolean> {
-    if (this.stop(chatId)) return true;
-    const { head } = await this.#log.state(chatId);
-    if (head === undefined || !(await this.#isElsewhere(chatId))) return false;
-    this.#log.cluster.publish({ about: "stop", chat: chatId, turn: head.open_turn?.id });
-    return true;
-  }
-
-  /**
-   * Stops what runs and waits in a chat, in every process. Resolves when nothing runs there.
-   *
-   * @param closing ends the wait for other processes.
-   */
-  async end(chatId: string, closing: AbortSignal): Promise<void> {
-    const stop: JsonObject = { about: "stop", chat: chatId, all: true };
-    // What waits here for another process would come before the chat is forgotten.
-    this.#asked(stop);
-    for (let turn = this.#running.get(chatId); turn !== undefined; ) {
-      turn.stop();
-      await turn.done.catch(() => undefined); // however it ended
-      // The next one of the chat begins before this continues.
-      await new Promise((resolve) => setImmediate(resolve));
-      turn = this.#running.get(chatId);
-    }
-    if (!(await this.#isElsewhere(chatId))) return;
-    this.#log.cluster.publish(stop);
-    const lease = await this.#log.lease(chatId, closing);
-    await lease.release();
   }
 
   /** A turn begins to run. */
@@ -175,31 +127,25 @@ export class TurnQueue {
     };
     lost.addEventListener("abort", fence, { once: true });
     if (lost.aborted) fence();
-    this.#running.set(turn.chatId, turn);
+    this.running.set(turn.chatId, turn);
     this.#sessions.running.add(turn.chatId);
     try {
       return await run(waited);
     } finally {
-      this.#running.delete(turn.chatId);
+      this.running.delete(turn.chatId);
       this.#sessions.running.delete(turn.chatId);
       lost.removeEventListener("abort", fence);
     }
   }
 
   /** Whether another process has this chat, such as for a turn. */
-  #isElsewhere(chatId: string): Promise<boolean> {
-    return this.#asking.run(chatId, () => this.#isHeldElsewhere(chatId));
-  }
-
-  async #isHeldElsewhere(chatId: string): Promise<boolean> {
-    for (let tries = 1; tries <= mostAsked; tries++) {
-      await this.#log.released(chatId);
-      if (this.#log.isHeld(chatId)) return false;
-      const lease = await this.#log.tryLease(chatId);
-      await lease?.release();
-      if (lease !== undefined) return false;
-    }
-    return true;
+  isElsewhere(chatId: string): Promise<boolean> {
+    return this.#asking.run(chatId, async () => {
+      for (let tries = 1; tries <= mostAsked; tries++) {
+        if (await this.#log.aloneNow(chatId, async () => true)) return false;
+      }
+      return true;
+    });
   }
 
   /** The storage closes: what runs is cut off, as by a crash, and nothing more is stored of it. */
@@ -208,12 +154,12 @@ export class TurnQueue {
     for (const turn of this.#turns.values()) turn.fence(closed());
   }
 
-  /** Cuts short what a process asks for: one turn, the one that runs, or every one of a chat. */
-  #asked({ about, chat, turn: id, all }: JsonObject): void {
+  /** Cuts short what this or another process asks for: one turn, the one that runs, or every one of a chat. */
+  obey({ about, chat, turn: id, all }: JsonObject): void {
     if (about !== "stop") return;
     for (const turn of this.#turns.values()) {
       if (turn.chatId !== chat) continue;
-      const isMeant = turn === this.#running.get(chat) && (id ?? turn.id) === turn.id;
+      const isMeant = turn === this.running.get(chat) && (id ?? turn.id) === turn.id;
       if (all === true || isMeant) turn.stop();
     }
   }

@@ -209,12 +209,17 @@ export class Turns {
 
   /** The turn that this process runs in this chat now, whichever `Turns` took it. */
   running(chatId: string): Turn | undefined {
-    return this.#ports.queue.running(chatId);
+    return this.#ports.queue.running.get(chatId);
   }
 
   /** Whether any process runs a turn in this chat: what has no answer there will get one. */
-  isRunning(chatId: string): Promise<boolean> {
-    return this.#ports.queue.isRunning(chatId);
+  async isRunning(chatId: string): Promise<boolean> {
+    const { chats, queue } = this.#ports;
+    if (queue.running.has(chatId)) return true;
+    const { head } = await chats.state(chatId);
+    // A process that was cut off leaves one of these behind; a live one also has the chat's lease.
+    if (head?.open_turn === undefined && head?.pending === undefined) return false;
+    return queue.isElsewhere(chatId);
   }
 
   /** Running and waiting turns of this process, over all chats. */
@@ -228,20 +233,39 @@ export class Turns {
    * @returns whether one was running.
    */
   stop(chatId: string): boolean {
-    return this.#ports.queue.stop(chatId);
+    const turn = this.running(chatId);
+    turn?.stop();
+    return turn !== undefined;
   }
 
   /** The same, whichever process makes it. @returns whether one does. */
-  stopAnywhere(chatId: string): Promise<boolean> {
-    return this.#ports.queue.stopAnywhere(chatId);
+  async stopAnywhere(chatId: string): Promise<boolean> {
+    const { chats, queue } = this.#ports;
+    if (this.stop(chatId)) return true;
+    const { head } = await chats.state(chatId);
+    if (head === undefined || !(await queue.isElsewhere(chatId))) return false;
+    chats.cluster.publish({ about: "stop", chat: chatId, turn: head.open_turn?.id });
+    return true;
   }
 
   /**
    * Stops what runs in a chat, turn after turn, in every process. Resolves when nothing runs: an answer
    * must not come back to a chat that is to be forgotten.
    */
-  end(chatId: string): Promise<void> {
-    return this.#ports.queue.end(chatId, this.#closing.signal);
+  async end(chatId: string): Promise<void> {
+    const { chats, queue } = this.#ports;
+    const stop = { about: "stop", chat: chatId, all: true };
+    // What waits here for another process would come before the chat is forgotten.
+    queue.obey(stop);
+    for (let turn = this.running(chatId); turn !== undefined; turn = this.running(chatId)) {
+      turn.stop();
+      await turn.done.catch(() => undefined); // however it ended
+      // The next one of the chat begins before this continues.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    if (!(await queue.isElsewhere(chatId))) return;
+    chats.cluster.publish(stop);
+    await (await chats.lease(chatId, this.#closing.signal)).release();
   }
 
   /**
@@ -357,8 +381,7 @@ export class Turns {
   async close(graceMs: number): Promise<void> {
     this.#closing.abort(closed());
     await until(Promise.all(this.#own.values()), { ms: graceMs });
-    const { queue } = this.#ports;
-    for (const turn of this.#own.keys()) if (queue.running(turn.chatId) === turn) turn.stop();
+    for (const turn of this.#own.keys()) if (this.running(turn.chatId) === turn) turn.stop();
     while (this.#own.size > 0) await Promise.all(this.#own.values());
   }
 
