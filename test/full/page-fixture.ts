@@ -2,10 +2,10 @@
 // CHROMIUM_PATH. Locally a missing browser skips, with the reason; in CI it fails.
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, type TestContext } from "node:test";
-import axe from "axe-core";
 import {
   type Browser,
   type BrowserContext,
@@ -157,6 +157,11 @@ export function messages(page: Page): Locator {
 export function message(page: Page, text: string | RegExp): Locator {
   return messages(page).filter({ hasText: text });
 }
+
+/** axe as its driver for Playwright brings it along. */
+const axe = createRequire(import.meta.resolve("@axe-core/playwright"))("axe-core") as {
+  readonly source: string;
+};
 
 /**
  * What axe finds wrong with the page as it is, each with the elements. It is put into a document once, and only what
