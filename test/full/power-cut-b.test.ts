@@ -2,7 +2,7 @@
 import { testPowerCuts } from "../support/power-cut-tests.ts";
 
 testPowerCuts({
-  once: { from: 19, count: 10, maxImages: 80 },
+  once: { from: 19, count: 10, maxImages: 54 },
   twice: { from: 3, count: 1 },
   kills: { from: 26, count: 25 },
   least: { points: 1_000, images: 25_000 },

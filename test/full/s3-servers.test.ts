@@ -8,6 +8,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as wait } from "node:timers/promises";
 import { systemClock } from "../../src/core/clock.ts";
 import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
@@ -113,13 +114,13 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
       by: null,
       reason: "a mistake",
     });
-    await machine.uploader.idle();
+    await machine.settled(second.name);
     const mark = await port.get(`${prefix}retracted.json`, signal);
     const { at, reason } = JSON.parse(mark?.toString() ?? "");
     assert.deepEqual([at, reason], [retracted?.timestamp, "a mistake"]);
 
     await machine.packages.delete({ name: second.name });
-    await machine.uploader.idle();
+    await machine.settled(second.name);
     assert.deepEqual(await Array.fromAsync(port.list(prefix, signal)), []);
     await assertWhole(port, first);
 
@@ -179,13 +180,23 @@ class Machine {
     return this.uploader.start();
   }
 
-  async save({ moment }: SamplePackage): Promise<void> {
+  async save({ moment, name }: SamplePackage): Promise<void> {
     await this.packages.save(moment);
-    await this.uploader.idle();
-    // A busy server may say that it is to be asked again.
-    for (let again = 0; again < 5 && this.uploader.targetError?.class === "retry"; again++) {
-      this.uploader.probe();
+    await this.settled(name);
+  }
+
+  /** Waits until nothing of a package is to be sent any more, or until the target refuses everything. */
+  async settled(name: string): Promise<void> {
+    for (const until = performance.now() + 60_000; ; await wait(100)) {
       await this.uploader.idle();
+      const { targetError } = this.uploader;
+      if (targetError !== null && targetError.class !== "retry") return;
+      const { packages } = this;
+      const asked = (await packages.tombstone(name)) ?? (await packages.status(name))?.upload;
+      if (asked === undefined || asked.state === "done" || asked.state === "dead") return;
+      // A busy server may say that it is to be asked again.
+      assert.ok(performance.now() < until, JSON.stringify([asked, targetError?.note]));
+      this.uploader.probe();
     }
   }
 }
