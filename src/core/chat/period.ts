@@ -49,7 +49,7 @@ export interface Period extends JsonObject {
   readonly human_at_assumed?: true | undefined;
   /** An import had a stamp without a zone: the home's zone was taken. */
   readonly tz_assumed?: true | undefined;
-  /** The provider and model that the next turn runs on. */
+  /** The provider and model that the next turn runs on, not those that answered last (`provider_sessions`). */
   readonly provider: string;
   readonly model: string;
   /** What it is to run on as soon as that can be asked: until then `provider` and `model` stand in. */
