@@ -1,11 +1,11 @@
 // What an export of a chat has of its attachments, an import has again.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { exported as exportedFiles, source } from "../../test/support/import-sources.ts";
 import { systemClock } from "../core/clock.ts";
 import { hashOf } from "../core/storage/file-store.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import { importChats } from "./chat-import.ts";
-import { exportChats } from "./export.ts";
 import type { ImportOptions } from "./import.ts";
 
 const chat = "telegram:42";
@@ -38,31 +38,18 @@ async function talk(t: TestContext) {
   return throughline;
 }
 
-async function exported({ chats }: Throughline, format: "nanobot" | "throughline") {
-  let text = "";
-  for await (const { pieces } of exportChats(chats, { format, chatId: chat })) {
-    for await (const piece of pieces) text += piece;
-  }
-  return text;
-}
+const exported = async (throughline: Throughline, format: "nanobot" | "throughline") =>
+  [...(await exportedFiles(throughline, { format, chatId: chat })).values()].join("");
 
-async function imported(
+const imported = (
   { chats }: Throughline,
   text: string,
   form: "seed" | "own",
   more: Partial<ImportOptions> = {},
-) {
-  const bytes = {
-    async *[Symbol.asyncIterator]() {
-      yield Buffer.from(text);
-    },
-  };
-  return importChats(
-    [{ name: "telegram_42.jsonl", bytes }],
-    { chats, zone: "UTC", clock: systemClock, ...more },
-    form,
-  );
-}
+) => {
+  const options = { chats, zone: "UTC", clock: systemClock, ...more };
+  return importChats([source("telegram_42.jsonl", text)], options, form);
+};
 
 const hashes = async ({ chats }: Throughline) =>
   (await chats.files.list(chat)).map(({ sha256 }) => sha256);

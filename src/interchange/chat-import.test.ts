@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import { source } from "../../test/support/import-sources.ts";
 import { randomText } from "../../test/support/random-text.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { StoredRecord } from "../core/storage/log-store.ts";
@@ -14,16 +15,6 @@ import type { ImportOptions, Source } from "./import.ts";
 
 const golden = join(import.meta.dirname, "../../test/golden/nanobot");
 const clock = () => new HeldClock("2026-06-01T00:00:00.000Z");
-
-function source(name: string, bytes: Uint8Array | string, more: Partial<Source> = {}): Source {
-  const buffer = Buffer.from(bytes);
-  // Small pieces of an odd size: no line may depend on where a piece ends.
-  const size = buffer.length < 10_000 ? 37 : 65_537;
-  const pieces = async function* () {
-    for (let at = 0; at < buffer.length; at += size) yield buffer.subarray(at, at + size);
-  };
-  return { name, bytes: { [Symbol.asyncIterator]: pieces }, ...more };
-}
 
 const goldenSource = (name: string) => source(name, readFileSync(join(golden, name)));
 

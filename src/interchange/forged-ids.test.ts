@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import { source } from "../../test/support/import-sources.ts";
 import type { JsonObject } from "../core/json.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { Form } from "./chat-import.ts";
@@ -17,11 +18,8 @@ function importInto(
   // As a file of ours ends.
   const all = form === "own" ? [...lines, { _type: "metadata", key: chat }] : lines;
   const text = all.map((line) => `${JSON.stringify(line)}\n`).join("");
-  const bytes = async function* () {
-    yield Buffer.from(text);
-  };
-  const source = { name: "a_b.jsonl", bytes: { [Symbol.asyncIterator]: bytes } };
-  return importChats([source], { chats, clock: new HeldClock(), zone: "UTC", force }, form);
+  const options = { chats, clock: new HeldClock(), zone: "UTC", force };
+  return importChats([source("a_b.jsonl", text)], options, form);
 }
 
 const open = () => openThroughline({ storage: "memory" });

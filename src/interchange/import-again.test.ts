@@ -2,12 +2,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import { exported as exportedFiles, source } from "../../test/support/import-sources.ts";
 import { renderChat } from "../core/chat/render-chat.ts";
 import type { JsonObject } from "../core/json.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { Form } from "./chat-import.ts";
 import { importChats } from "./chat-import.ts";
-import { type ExportFormat, exportChats } from "./export.ts";
+import type { ExportFormat } from "./export.ts";
 import type { ImportOptions } from "./import.ts";
 
 const chat = "a:b";
@@ -31,23 +32,14 @@ async function tryImport(
   form: Form = "seed",
   more: Partial<ImportOptions> = {},
 ) {
-  const sources = [text].flat().map((each, n) => {
-    const bytes = async function* () {
-      yield Buffer.from(each);
-    };
-    const name = n === 0 ? "a_b.jsonl" : `b${n}.jsonl`;
-    return { name, bytes: { [Symbol.asyncIterator]: bytes } };
-  });
+  const sources = [text]
+    .flat()
+    .map((each, n) => source(n === 0 ? "a_b.jsonl" : `b${n}.jsonl`, each));
   return importChats(sources, { chats, clock: clock(), zone: "UTC", ...more }, form);
 }
 
-async function exported({ chats }: Throughline, format: ExportFormat): Promise<string> {
-  let text = "";
-  for await (const { pieces } of exportChats(chats, { format, chatId: chat })) {
-    for await (const piece of pieces) text += piece;
-  }
-  return text;
-}
+const exported = async (throughline: Throughline, format: ExportFormat) =>
+  [...(await exportedFiles(throughline, { format, chatId: chat })).values()].join("");
 
 const at = (second: number) => `2026-03-03T10:00:0${second}.000Z`;
 const jsonl = (...lines: readonly JsonObject[]) =>

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import { source } from "../../test/support/import-sources.ts";
 import { historyView } from "../core/chat/history.ts";
 import type { JsonObject } from "../core/json.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
@@ -26,12 +27,7 @@ const head = (metadata: JsonObject) =>
   JSON.stringify({ _type: "metadata", key: "telegram:7", metadata, last_consolidated: 0 });
 const line = (role: string, content: string, more: JsonObject = {}) =>
   JSON.stringify({ role, content, timestamp: "2026-03-03T10:00:00Z", ...more });
-const fileOf = (...lines: readonly string[]) => {
-  const bytes = async function* () {
-    yield Buffer.from(lines.join("\n"));
-  };
-  return { name: "telegram_7.jsonl", bytes: { [Symbol.asyncIterator]: bytes } };
-};
+const fileOf = (...lines: readonly string[]) => source("telegram_7.jsonl", lines.join("\n"));
 
 test("media are attachments: a model gets a note of each, also where nothing else was said", async () => {
   await using throughline = await open();

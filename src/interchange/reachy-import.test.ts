@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import { source } from "../../test/support/import-sources.ts";
 import { documentKey, readCompanionDocument } from "../companion/companion-document.ts";
 import { startCompanion } from "../companion/start-companion.ts";
 import { openThroughline } from "../core/throughline.ts";
@@ -14,28 +15,16 @@ async function companion() {
   const throughline = await openThroughline({ storage: "memory", clock });
   const { chats, storage } = throughline;
   const run = (bytes: Uint8Array, extra: object = {}) =>
-    importCompanion(
-      { name: "session.json", bytes: one(bytes) },
-      {
-        chats,
-        clock,
-        zone: "UTC",
-        chatId: "local:me",
-        documents: storage.documents("session"),
-        companion: { documentKey, readCompanionDocument },
-        ...extra,
-      },
-    );
+    importCompanion(source("session.json", bytes), {
+      chats,
+      clock,
+      zone: "UTC",
+      chatId: "local:me",
+      documents: storage.documents("session"),
+      companion: { documentKey, readCompanionDocument },
+      ...extra,
+    });
   return { ...throughline, clock, run };
-}
-
-/** Bytes that can be read more than once. */
-function one(bytes: Uint8Array): AsyncIterable<Uint8Array> {
-  return {
-    async *[Symbol.asyncIterator]() {
-      yield bytes;
-    },
-  };
 }
 
 const withFields = (fields: object) =>

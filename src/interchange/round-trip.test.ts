@@ -4,38 +4,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
+import { exported, source } from "../../test/support/import-sources.ts";
 import { renderChat } from "../core/chat/render-chat.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { Form } from "./chat-import.ts";
 import { importChats } from "./chat-import.ts";
 import { importSessions } from "./ductor-import.ts";
-import { type ExportOptions, exportChats } from "./export.ts";
-import type { Source } from "./import.ts";
 
 const golden = join(import.meta.dirname, "../../test/golden/ductor");
 const at = "2026-06-01T00:00:00.000Z";
 
-function source(name: string, text: string | Uint8Array): Source {
-  const bytes = async function* () {
-    yield Buffer.from(text);
-  };
-  return { name, bytes: { [Symbol.asyncIterator]: bytes } };
-}
-
 function open(clock = new HeldClock(at)): Promise<Throughline> {
   return openThroughline({ storage: "memory", clock, provider: "offline", model: "offline" });
-}
-
-async function exported(
-  { chats }: Throughline,
-  options: ExportOptions,
-): Promise<Map<string, string>> {
-  const files = new Map<string, string>();
-  for await (const { name, pieces } of exportChats(chats, options)) {
-    files.set(name, (await Array.fromAsync(pieces)).join(""));
-  }
-  return files;
 }
 
 async function imported(files: ReadonlyMap<string, string>, form: Form): Promise<Throughline> {

@@ -10,21 +10,6 @@ import { Listening } from "./listening.ts";
 import { PublishQueue } from "./publish-queue.ts";
 import { Subscription } from "./subscription.ts";
 
-/**
- * Joins the processes of a companion.
- *
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: notifications do not arrive.
- * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the database did not answer in time.
- */
-export async function openPostgresCluster(
-  context: Omit<DriverContext, "calls">,
-  leaseMs: number,
-): Promise<PostgresCluster> {
-  const cluster = new PostgresCluster(context, leaseMs);
-  await cluster.open();
-  return cluster;
-}
-
 /** How long a process waits for the notification that it sends itself at the start. */
 const ownNotificationMs = 5_000;
 
@@ -70,7 +55,12 @@ export class PostgresCluster implements Cluster {
     this.leases = new ClusterLeases(this.#places, epochs, { clock, timers, leaseMs, logger });
   }
 
-  /** Removes what dead processes left. Resolves when this process gets the messages of the others. */
+  /**
+   * Joins the other processes: removes what dead ones left, and resolves when this one gets their messages.
+   *
+   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: notifications do not arrive.
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the database did not answer in time.
+   */
   async open(): Promise<void> {
     await this.#places.sweep();
     await this.#listening.open();

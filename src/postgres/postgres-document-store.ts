@@ -10,7 +10,6 @@ import {
 import { checkKey } from "../core/storage/key.ts";
 import type { Connection } from "./connection.ts";
 import type { DriverContext } from "./database.ts";
-import type { PostgresStatement } from "./pool.ts";
 
 const where = "where companion = $1 and collection = $2 and key = $3";
 
@@ -21,19 +20,14 @@ const statements = {
   },
   /** Whether a write with this id was the last one. */
   settle: { text: `select revision, write_id from throughline.documents ${where}` },
+  /** 6: whether it must not be there. */
   write: {
     name: "throughline_document_write",
     text: `insert into throughline.documents as old
   (companion, collection, key, body, revision, write_id) values ($1, $2, $3, $4, 1, $5)
-  on conflict (companion, collection, key)
-  do update set body = excluded.body, revision = old.revision + 1, write_id = excluded.write_id
+  on conflict (companion, collection, key) do update
+  set body = excluded.body, revision = old.revision + 1, write_id = excluded.write_id where not $6
   returning revision`,
-  },
-  create: {
-    name: "throughline_document_create",
-    text: `insert into throughline.documents
-  (companion, collection, key, body, revision, write_id) values ($1, $2, $3, $4, 1, $5)
-  on conflict (companion, collection, key) do nothing returning revision`,
   },
   replace: {
     name: "throughline_document_replace",
@@ -141,14 +135,11 @@ export class PostgresDocumentStore implements DocumentStore {
     { key, json, expectedRevision }: PreparedDocument,
     writeId: string,
   ): Promise<number> {
-    const values: unknown[] = [...this.#place(key), json, writeId];
-    let statement: PostgresStatement = statements.write;
-    if (expectedRevision === 0) statement = statements.create;
-    else if (expectedRevision !== undefined) {
-      statement = statements.replace;
-      values.push(expectedRevision);
-    }
-    const { rows } = await connection.store({ ...statement, values });
+    const values = [...this.#place(key), json, writeId];
+    const statement = expectedRevision
+      ? { ...statements.replace, values: [...values, expectedRevision] }
+      : { ...statements.write, values: [...values, expectedRevision === 0] };
+    const { rows } = await connection.store(statement);
     const [row] = rows;
     if (row === undefined) throw conflict("the document is at another revision");
     return Number(row["revision"]);

@@ -20,7 +20,6 @@ export class PostgresStorage implements Storage {
   readonly leases: Leases;
   readonly #context: DriverContext;
   readonly #logs = new Map<string, PostgresLogStore>();
-  readonly #documents = new Map<string, PostgresDocumentStore>();
   #closing: Promise<void> | undefined;
 
   constructor(context: DriverContext, cluster: PostgresCluster) {
@@ -40,12 +39,8 @@ export class PostgresStorage implements Storage {
   }
 
   documents(collection: string): DocumentStore {
-    const known = this.#documents.get(collection);
-    if (known !== undefined) return known;
     checkCollection(collection);
-    const store = new PostgresDocumentStore(this.#context, collection);
-    this.#documents.set(collection, store);
-    return store;
+    return new PostgresDocumentStore(this.#context, collection);
   }
 
   files(collection: string): FileStore {

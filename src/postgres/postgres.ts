@@ -17,7 +17,7 @@ import { systemTimers, type Timers } from "../core/timers.ts";
 import { Calls } from "./calls.ts";
 import { Database } from "./database.ts";
 import type { PostgresPool } from "./pool.ts";
-import { openPostgresCluster } from "./postgres-cluster.ts";
+import { PostgresCluster } from "./postgres-cluster.ts";
 import { longestName, PostgresStorage } from "./postgres-storage.ts";
 import { ensureSchema } from "./schema.ts";
 
@@ -119,7 +119,8 @@ export async function openPostgresStorage(
     await checkRights(database);
     const epochs: Epochs = new Map();
     const shared = { database, newId, epochs, companion, clock, timers, logger };
-    const cluster = await openPostgresCluster(shared, leaseMs);
+    const cluster = new PostgresCluster(shared, leaseMs);
+    await cluster.open();
     return new PostgresStorage({ ...shared, calls: new Calls() }, cluster);
   } catch (error) {
     database.close();

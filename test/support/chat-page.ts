@@ -4,8 +4,23 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import type { ReadableStream as NodeStream } from "node:stream/web";
-import { AbstractChat, type ChatInit, DefaultChatTransport, type UIMessage } from "ai";
-import type { ChatRoutes } from "../../src/adapters/ai-sdk/chat-routes.ts";
+import type { TestContext } from "node:test";
+import {
+  AbstractChat,
+  type ChatInit,
+  convertToModelMessages,
+  DefaultChatTransport,
+  isStepCount,
+  streamText,
+  type ToolSet,
+  type UIMessage,
+} from "ai";
+import type { MockLanguageModelV4 } from "ai/test";
+import { type ChatRoutes, chatRoutes } from "../../src/adapters/ai-sdk/chat-routes.ts";
+import { loadMessages } from "../../src/adapters/ai-sdk/load-messages.ts";
+import type { ChatTurn, UIAnswer } from "../../src/adapters/ai-sdk/make-answer.ts";
+import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
+import { type AiStep, scriptedAiModel } from "./scripted-ai-model.ts";
 
 /** The routes behind a real server. */
 export async function chatServer(routes: ChatRoutes) {
@@ -86,4 +101,61 @@ export class PageChat extends AbstractChat<UIMessage> {
 export function textsOf({ role, parts }: Pick<UIMessage, "role" | "parts">): string {
   const texts = parts.map((part) => (part.type === "text" ? part.text : undefined));
   return `${role}: ${texts.filter((text) => text !== undefined).join(" | ")}`;
+}
+
+/** As it goes over the wire. */
+export const json = (messages: readonly UIMessage[]) => JSON.parse(JSON.stringify(messages));
+
+/** A server of a chat page for the chat `c1`, and a model that says what the test wants. */
+export async function chatWorld(
+  t: TestContext,
+  given: {
+    readonly answers: readonly (readonly AiStep[])[];
+    /** For `streamText`, such as its tools. */
+    readonly options?: { readonly tools?: ToolSet; readonly toolApproval?: object };
+    readonly throughline?: Throughline;
+    readonly respond?: (turn: ChatTurn, model: MockLanguageModelV4) => UIAnswer;
+  },
+) {
+  const { answers, options, respond } = given;
+  const throughline = given.throughline ?? (await openThroughline({ storage: "memory" }));
+  const model = scriptedAiModel(answers);
+  const asked: ChatTurn[] = [];
+  const server = await chatServer(
+    chatRoutes(throughline, {
+      async respond(turn) {
+        asked.push({ ...turn, messages: structuredClone(turn.messages) });
+        if (respond !== undefined) return respond(turn, model);
+        const messages = await convertToModelMessages(turn.messages);
+        const abortSignal = turn.signal;
+        const more = { stopWhen: isStepCount(5), onError: () => undefined, maxRetries: 0 };
+        return streamText({ model, messages, abortSignal, ...more, ...options });
+      },
+    }),
+  );
+  t.after(async () => {
+    await server[Symbol.asyncDispose]();
+    await throughline.close();
+  });
+  const { api } = server;
+  const load = async () => (await loadMessages(throughline, "c1")) as UIMessage[];
+  return {
+    throughline,
+    model,
+    asked,
+    api,
+    load,
+    requests: server.asked,
+    page: (messages: UIMessage[] = [], more: object = {}) =>
+      new PageChat({ id: "c1", api, messages, ...more }),
+    post: (body: unknown, headers: object = {}) => {
+      const all = { "content-type": "application/json", ...headers };
+      return fetch(api, { method: "POST", headers: all, body: JSON.stringify(body) });
+    },
+    stored: async () => (await throughline.chats.messages("c1", { limit: 1_000 })).messages,
+    texts: async () => (await load()).map(textsOf),
+    unanswered: async () => (await throughline.chats.list({ unanswered: true })).chats.length,
+    stop: () => fetch(`${api}/c1/stream`, { method: "DELETE" }),
+    watch: (id = "c1") => fetch(`${api}/${encodeURIComponent(id)}/stream`),
+  };
 }

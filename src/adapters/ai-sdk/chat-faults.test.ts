@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { until } from "../../../test/support/cluster-world.ts";
 import { randomText } from "../../../test/support/random-text.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { chatRoutes } from "./chat-routes.ts";
@@ -72,10 +73,6 @@ const never = new Promise(() => undefined);
 const user = (id: string, said: string) => ({
   message: { id, role: "user", parts: [{ type: "text", text: said }] },
 });
-
-async function until(is: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await is())) await setTimeout(2);
-}
 
 /** The answer with what a page changed in some of its calls. */
 function changed(message: UIChatMessage | undefined, ids: readonly string[], change: object) {

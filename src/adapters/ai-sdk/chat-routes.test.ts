@@ -1,89 +1,23 @@
 // The routes of a chat page, with the SDK's own chat and transport over HTTP.
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { convertToModelMessages, isStepCount, streamText, type ToolSet, type UIMessage } from "ai";
-import type { MockLanguageModelV4 } from "ai/test";
-import { chatServer, PageChat, textsOf } from "../../../test/support/chat-page.ts";
-import { memoryPlace } from "../../../test/support/cluster-world.ts";
+import type { UIMessage } from "ai";
+import { chatWorld, json, textsOf } from "../../../test/support/chat-page.ts";
+import { memoryPlace, until } from "../../../test/support/cluster-world.ts";
 import { randomText } from "../../../test/support/random-text.ts";
-import { type AiStep, scriptedAiModel } from "../../../test/support/scripted-ai-model.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/logger.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { chatRoutes } from "./chat-routes.ts";
-import { loadMessages } from "./load-messages.ts";
-import type { ChatTurn, UIAnswer } from "./make-answer.ts";
-
-/** A server of a chat page, and a model that says what the test wants. */
-async function world(
-  t: TestContext,
-  given: {
-    readonly answers: readonly (readonly AiStep[])[];
-    readonly tools?: ToolSet | undefined;
-    readonly throughline?: Throughline;
-    readonly respond?: (turn: ChatTurn, model: MockLanguageModelV4) => UIAnswer;
-  },
-) {
-  const { answers, tools = {}, respond } = given;
-  const throughline = given.throughline ?? (await openThroughline({ storage: "memory" }));
-  const model = scriptedAiModel(answers);
-  const asked: ChatTurn[] = [];
-  const server = await chatServer(
-    chatRoutes(throughline, {
-      async respond(turn) {
-        asked.push(turn);
-        if (respond !== undefined) return respond(turn, model);
-        const messages = await convertToModelMessages(turn.messages, { tools });
-        const abortSignal = turn.signal;
-        const more = { tools, stopWhen: isStepCount(5), onError: () => undefined, maxRetries: 0 };
-        return streamText({ model, messages, abortSignal, ...more });
-      },
-    }),
-  );
-  t.after(async () => {
-    await server[Symbol.asyncDispose]();
-    await throughline.close();
-  });
-  const { api } = server;
-  const page = (messages: UIMessage[] = [], more: object = {}) =>
-    new PageChat({ id: "c1", api, messages, ...more });
-  const load = async () => (await loadMessages(throughline, "c1")) as UIMessage[];
-  const post = (body: unknown, headers: object = {}) => {
-    const all = { "content-type": "application/json", ...headers };
-    return fetch(api, { method: "POST", headers: all, body: JSON.stringify(body) });
-  };
-  return {
-    throughline,
-    model,
-    asked,
-    api,
-    page,
-    load,
-    post,
-    requests: server.asked,
-    stored: async () => (await throughline.chats.messages("c1", { limit: 1_000 })).messages,
-    texts: async () => (await load()).map(textsOf),
-    unanswered: async () => (await throughline.chats.list({ unanswered: true })).chats.length,
-    stop: () => fetch(`${api}/c1/stream`, { method: "DELETE" }),
-    watch: (id = "c1") => fetch(`${api}/${encodeURIComponent(id)}/stream`),
-  };
-}
-
-/** As it goes over the wire. */
-const json = (messages: readonly UIMessage[]) => JSON.parse(JSON.stringify(messages));
 
 function gate() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { closed: promise, open: resolve };
 }
 
-async function until(is: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await is())) await setTimeout(2);
-}
-
 test("an answer is streamed to the page and stored as one message, with what it took", async (t) => {
-  const w = await world(t, { answers: [["Hel", "lo"]] });
+  const w = await chatWorld(t, { answers: [["Hel", "lo"]] });
   const page = w.page();
   await page.sendMessage({ text: "Hi" });
   assert.equal(page.status, "ready");
@@ -106,7 +40,7 @@ test("an answer is streamed to the page and stored as one message, with what it 
 
 test("the message is stored before the model is asked, which gets the conversation as the log has it", async (t) => {
   const before = gate();
-  const w = await world(t, { answers: [["one"], [before.closed, "two"]] });
+  const w = await chatWorld(t, { answers: [["one"], [before.closed, "two"]] });
   const page = w.page();
   await page.sendMessage({ text: "1" });
   // What the page says was said before is not believed.
@@ -123,7 +57,7 @@ test("the message is stored before the model is asked, which gets the conversati
 
 test("a page that leaves stops nothing, and another one gets the whole stream from its start", async (t) => {
   const rest = gate();
-  const w = await world(t, { answers: [["Hel", rest.closed, "lo"]] });
+  const w = await chatWorld(t, { answers: [["Hel", rest.closed, "lo"]] });
   const page = w.page();
   const sent = page.sendMessage({ text: "Hi" });
   await until(() => page.texts.at(-1) === "assistant: Hel");
@@ -143,7 +77,7 @@ test("a page that leaves stops nothing, and another one gets the whole stream fr
 
 test("stop ends the model's call for every page, and keeps what came as partial", async (t) => {
   const never = new Promise(() => undefined);
-  const w = await world(t, { answers: [["Hel", never], ["Fine"]] });
+  const w = await chatWorld(t, { answers: [["Hel", never], ["Fine"]] });
   const page = w.page();
   const sent = page.sendMessage({ text: "Hi" });
   await until(() => page.texts.at(-1) === "assistant: Hel");
@@ -176,7 +110,7 @@ const done = (message: UIMessage) => ({
 });
 
 test("a stop before the first word leaves nothing but the question, which can be asked again", async (t) => {
-  const w = await world(t, { answers: [[new Promise(() => undefined)], ["Hello"]] });
+  const w = await chatWorld(t, { answers: [[new Promise(() => undefined)], ["Hello"]] });
   const page = w.page();
   const sent = page.sendMessage({ id: "u1", role: "user", parts: [{ type: "text", text: "Hi" }] });
   await until(() => w.model.doStreamCalls.length === 1);
@@ -194,7 +128,7 @@ const request = { id: "c1", messages: [hi], trigger: "submit-message" };
 
 test("the same message again while it is answered joins the stream from its start", async (t) => {
   const rest = gate();
-  const w = await world(t, { answers: [["Hel", rest.closed, "lo"]] });
+  const w = await chatWorld(t, { answers: [["Hel", rest.closed, "lo"]] });
   const first = w.post(request);
   const [one, two] = await Promise.all([first, w.post(request)]);
   const three = await w.post({ ...request, messages: undefined, message: hi });
@@ -209,7 +143,7 @@ test("the same message again while it is answered joins the stream from its star
 });
 
 test("the same message again after its answer gets the stored answer as a stream", async (t) => {
-  const w = await world(t, { answers: [[{ thinks: "Hm" }, "Hello"]] });
+  const w = await chatWorld(t, { answers: [[{ thinks: "Hm" }, "Hello"]] });
   const page = w.page();
   await page.sendMessage(hi as UIMessage);
   const again = w.page(await w.load());
@@ -221,7 +155,7 @@ test("the same message again after its answer gets the stored answer as a stream
 });
 
 test("the same message again after a failure is asked again; a model that failed is an error of the stream", async (t) => {
-  const w = await world(t, { answers: [[{ error: new Error("secret") }], ["Hello"]] });
+  const w = await chatWorld(t, { answers: [[{ error: new Error("secret") }], ["Hello"]] });
   const page = w.page();
   await page.sendMessage(hi as UIMessage);
   assert.equal(page.status, "error");
@@ -241,7 +175,7 @@ test("a model that fails after its first words leaves a partial answer", async (
     { finish: "other" },
     { finish: "error" },
   ] as const) {
-    const w = await world(t, { answers: [["Hel", end]] });
+    const w = await chatWorld(t, { answers: [["Hel", end]] });
     const page = w.page();
     await page.sendMessage(hi as UIMessage);
     const [, answer] = await w.stored();
@@ -255,12 +189,12 @@ test("an answer that its model cut says by what, and one without a word is none"
     ["length", "length"],
     ["content-filter", "content_filter"],
   ] as const) {
-    const w = await world(t, { answers: [["Hel", { finish }]] });
+    const w = await chatWorld(t, { answers: [["Hel", { finish }]] });
     await w.page().sendMessage(hi as UIMessage);
     assert.deepEqual([(await w.stored())[1]?.partial_reason, await w.unanswered()], [reason, 0]);
   }
   for (const steps of [[], [" \n"], [{ thinks: "hmm" }, { finish: "length" }]] as const) {
-    const w = await world(t, { answers: [steps] });
+    const w = await chatWorld(t, { answers: [steps] });
     await w.page().sendMessage(hi as UIMessage);
     assert.deepEqual([await w.texts(), await w.unanswered()], [["user: Hi"], 1]);
   }
@@ -270,7 +204,7 @@ test("what the application throws is an error of the stream, and the message can
   const respond = (): never => {
     throw new Error("secret");
   };
-  const w = await world(t, { answers: [], respond });
+  const w = await chatWorld(t, { answers: [], respond });
   const text = await (await w.post(request)).text();
   assert.match(text, /"type":"error","errorText":"An error occurred\."/);
   assert.equal(await w.unanswered(), 1);
@@ -314,7 +248,7 @@ for (const [what, respond, onPage, inLog] of faults) {
     const note = (fields: object) => void lines.push(JSON.stringify(fields));
     const logger: Logger = { debug: note, info: note, warn: note, error: note };
     const throughline = await openThroughline({ storage: "memory", logger });
-    const w = await world(t, { answers: [], respond: respond as never, throughline });
+    const w = await chatWorld(t, { answers: [], respond: respond as never, throughline });
     const text = await (await w.post(request)).text();
     assert.match(text, onPage);
     assert.match(lines.join("\n"), inLog);
@@ -322,7 +256,7 @@ for (const [what, respond, onPage, inLog] of faults) {
 }
 
 test("an answer is made again: the old one and what came after it are taken back", async (t) => {
-  const w = await world(t, { answers: [["one"], ["two"], ["three"]] });
+  const w = await chatWorld(t, { answers: [["one"], ["two"], ["three"]] });
   const page = w.page();
   await page.sendMessage({ text: "1" });
   await page.sendMessage({ text: "2" });
@@ -346,7 +280,7 @@ test("an answer is made again: the old one and what came after it are taken back
 });
 
 test("an edited message takes the place of the old one, and what came after is taken back", async (t) => {
-  const w = await world(t, { answers: [["one"], ["two"], ["three"], ["four"]] });
+  const w = await chatWorld(t, { answers: [["one"], ["two"], ["three"], ["four"]] });
   const page = w.page();
   await page.sendMessage({ text: "1" });
   await page.sendMessage({ text: "2" });
@@ -375,7 +309,7 @@ test("an edited message takes the place of the old one, and what came after is t
 });
 
 test("an id that was used for another message is refused, and so is one that was taken back", async (t) => {
-  const w = await world(t, { answers: [["one"]] });
+  const w = await chatWorld(t, { answers: [["one"]] });
   const page = w.page();
   await page.sendMessage(hi as UIMessage);
   await page.sendMessage({ id: "u2", role: "user", parts: [{ type: "text", text: "2" }] });
@@ -402,7 +336,7 @@ async function codeOf(response: Response): Promise<readonly unknown[]> {
 }
 
 test("what is no request of a page is refused, and nothing is stored", async (t) => {
-  const w = await world(t, { answers: [["one"]] });
+  const w = await chatWorld(t, { answers: [["one"]] });
   const bad: readonly unknown[] = [
     undefined,
     [],
@@ -448,7 +382,7 @@ test("what is no request of a page is refused, and nothing is stored", async (t)
 
 test("a second message waits for the first answer; past the limit nothing is stored", async (t) => {
   const first = gate();
-  const w = await world(t, { answers: [[first.closed, "one"], ["next"]] });
+  const w = await chatWorld(t, { answers: [[first.closed, "one"], ["next"]] });
   const said = (id: string) => ({
     id: "c1",
     message: { id, role: "user", parts: [{ type: "text", text: id }] },
@@ -476,7 +410,7 @@ test("a second message waits for the first answer; past the limit nothing is sto
 
 test("a file of 2 MB in a message comes back, also after it waited", async (t) => {
   const first = gate();
-  const w = await world(t, { answers: [[first.closed, "one"], ["two"]] });
+  const w = await chatWorld(t, { answers: [[first.closed, "one"], ["two"]] });
   const url = `data:image/png;base64,iVBORw0KGgo0${randomText(2_000_000)}`;
   const page = w.page();
   const sent = page.sendMessage({ text: "1" });
@@ -501,11 +435,11 @@ test("a page on another server waits for the answer and gets it as it is stored"
   const place = await memoryPlace();
   const rest = gate();
   const [a, b] = await Promise.all([place.open(), place.open()]);
-  const one = await world(t, {
+  const one = await chatWorld(t, {
     answers: [["Hel", rest.closed, "lo"], ["again"]],
     throughline: await openThroughline({ storage: a }),
   });
-  const two = await world(t, {
+  const two = await chatWorld(t, {
     answers: [["never"]],
     throughline: await openThroughline({ storage: b }),
   });
@@ -527,7 +461,7 @@ test("a page on another server waits for the answer and gets it as it is stored"
 });
 
 test("a thousand messages load, also those that were said in another way", async (t) => {
-  const w = await world(t, { answers: [["Hello"]] });
+  const w = await chatWorld(t, { answers: [["Hello"]] });
   const call = { id: "k1", type: "function", function: { name: "lamp", arguments: '{"on":true}' } };
   const said = Array.from({ length: 500 }, (_, n) => [
     { role: "user" as const, content: `question ${n}` },
@@ -558,7 +492,7 @@ test("a thousand messages load, also those that were said in another way", async
 });
 
 test("a message that the SDK does not accept is shown as its text, and the others as they are", async (t) => {
-  const w = await world(t, { answers: [["Hello"]] });
+  const w = await chatWorld(t, { answers: [["Hello"]] });
   const exact = {
     framework: "ai-sdk",
     ui_message: "a1",
@@ -593,7 +527,7 @@ async function crashed(
 }
 
 test("an edit that a crash cut off is finished by the same request", async (t) => {
-  const w = await world(t, { answers: [["one"], ["two"], ["three"]] });
+  const w = await chatWorld(t, { answers: [["one"], ["two"], ["three"]] });
   const page = w.page();
   await page.sendMessage(hi as UIMessage);
   await page.sendMessage({ text: "2" });
@@ -610,7 +544,7 @@ test("an edit that a crash cut off is finished by the same request", async (t) =
 
 test("a regenerated answer that a crash cut off is finished by the same request, or by the message", async (t) => {
   for (const trigger of ["regenerate-message", "submit-message"]) {
-    const w = await world(t, { answers: [["one"], ["two"]] });
+    const w = await chatWorld(t, { answers: [["one"], ["two"]] });
     await w.page().sendMessage(hi as UIMessage);
     await (await crashed(w, "u1")).fail();
     assert.deepEqual(await w.texts(), ["user: Hi", "assistant: one"]);
@@ -621,7 +555,7 @@ test("a regenerated answer that a crash cut off is finished by the same request,
 });
 
 test("a page that watches a turn of the application's own gets its answer when it is stored", async (t) => {
-  const w = await world(t, { answers: [["never"]] });
+  const w = await chatWorld(t, { answers: [["never"]] });
   const turn = await crashed(w, "m1", "Hi");
   const watched = w.watch();
   const stopped = w.watch();
@@ -641,7 +575,7 @@ test("a page that watches a turn of the application's own gets its answer when i
 
 test("an answer that comes after its period has ended is not shown, and nothing is asked twice", async (t) => {
   const rest = gate();
-  const w = await world(t, { answers: [[{ thinks: "Hm" }, "Hel", rest.closed, "lo"]] });
+  const w = await chatWorld(t, { answers: [[{ thinks: "Hm" }, "Hel", rest.closed, "lo"]] });
   const page = w.page();
   const sent = page.sendMessage(hi as UIMessage);
   await until(() => page.texts.at(-1) === "assistant: Hel");
@@ -669,7 +603,7 @@ test("an answer that cannot be stored is an error of the stream, and leaves its 
     [...said("Short"), { type: "finish", finishReason: "stop" }],
   ];
   const respond = () => ReadableStream.from(answers.shift() ?? []);
-  const w = await world(t, { answers: [], respond });
+  const w = await chatWorld(t, { answers: [], respond });
   const page = w.page();
   await page.sendMessage(hi as UIMessage);
   assert.equal(page.error?.message, "Larger or deeper than this call accepts.");
@@ -689,7 +623,7 @@ test("a stream that ignores the signal is stopped, too, and let go of", async (t
       },
       cancel: (reason) => left.resolve(reason),
     });
-  const w = await world(t, { answers: [], respond });
+  const w = await chatWorld(t, { answers: [], respond });
   const page = w.page();
   const sent = page.sendMessage(hi as UIMessage);
   await until(() => page.texts.at(-1) === "assistant: Hel");
@@ -701,7 +635,7 @@ test("a stream that ignores the signal is stopped, too, and let go of", async (t
 
 test("the stream says how the answer ended once that is stored", async (t) => {
   const [rest, stored] = [gate(), gate()];
-  const w = await world(t, { answers: [["Hel", rest.closed, "lo"]] });
+  const w = await chatWorld(t, { answers: [["Hel", rest.closed, "lo"]] });
   const response = await w.post(request);
   const busy = w.throughline.chats.between("c1", () => stored.closed);
   rest.open();
@@ -719,7 +653,7 @@ test("the stream says how the answer ended once that is stored", async (t) => {
 });
 
 test("a response for a page that has left is closed, and its message is stored", async (t) => {
-  const w = await world(t, { answers: [["Hello"]] });
+  const w = await chatWorld(t, { answers: [["Hello"]] });
   const respond = async () => new ReadableStream({ start: (controller) => controller.close() });
   const routes = chatRoutes(w.throughline, { respond });
   const headers = { "content-type": "application/json" };

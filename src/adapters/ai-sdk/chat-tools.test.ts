@@ -5,7 +5,6 @@ import { setTimeout } from "node:timers/promises";
 import {
   convertToModelMessages,
   createUIMessageStream,
-  isStepCount,
   lastAssistantMessageIsCompleteWithApprovalResponses,
   lastAssistantMessageIsCompleteWithToolCalls,
   streamText,
@@ -13,8 +12,8 @@ import {
   type UIMessage,
 } from "ai";
 import { z } from "zod";
-import { chatServer, PageChat, textsOf } from "../../../test/support/chat-page.ts";
-import { memoryPlace } from "../../../test/support/cluster-world.ts";
+import { chatServer, chatWorld, json, PageChat } from "../../../test/support/chat-page.ts";
+import { memoryPlace, until } from "../../../test/support/cluster-world.ts";
 import { type AiStep, scriptedAiModel } from "../../../test/support/scripted-ai-model.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { noPart } from "../../core/extension.ts";
@@ -24,10 +23,7 @@ import { chatRoutes } from "./chat-routes.ts";
 import { loadMessages } from "./load-messages.ts";
 
 async function world(t: TestContext, answers: readonly (readonly AiStep[])[], storage?: Storage) {
-  const throughline = await openThroughline({ storage: storage ?? "memory" });
-  const model = scriptedAiModel(answers);
   const ran: string[] = [];
-  const prompts: UIMessage[][] = [];
   const room = z.object({ room: z.string() });
   const tools = {
     lamp: tool({
@@ -52,60 +48,25 @@ async function world(t: TestContext, answers: readonly (readonly AiStep[])[], st
       },
     }),
   };
-  const routes = chatRoutes(throughline, {
-    async respond({ messages, signal }) {
-      prompts.push(structuredClone(messages) as UIMessage[]);
-      return streamText({
-        model,
-        messages: await convertToModelMessages(messages),
-        tools,
-        toolApproval: { erase: "user-approval" },
-        stopWhen: isStepCount(5),
-        maxRetries: 0,
-        abortSignal: signal,
-        onError: () => undefined,
-      });
-    },
+  const w = await chatWorld(t, {
+    answers,
+    options: { tools, toolApproval: { erase: "user-approval" } },
+    throughline: await openThroughline({ storage: storage ?? "memory" }),
   });
-  const server = await chatServer(routes);
-  t.after(async () => {
-    await server[Symbol.asyncDispose]();
-    await throughline.close();
-  });
-  const { api } = server;
-  const load = async () => (await loadMessages(throughline, "c1")) as UIMessage[];
   return {
-    throughline,
-    model,
+    ...w,
     ran,
-    prompts,
-    load,
-    page: (messages: UIMessage[] = [], more: object = {}) =>
-      new PageChat({ id: "c1", api, messages, ...more }),
-    texts: async () => (await load()).map(textsOf),
-    post: (body: unknown) =>
-      fetch(api, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      }),
-    stop: () => fetch(`${api}/c1/stream`, { method: "DELETE" }),
-    stored: async () => (await throughline.chats.messages("c1", { limit: 1_000 })).messages,
-    unanswered: async () => (await throughline.chats.list({ unanswered: true })).chats.length,
+    get prompts() {
+      return w.asked.map(({ messages }) => messages as UIMessage[]);
+    },
     /** What a model of our own gets of the chat. */
     async nextPrompt() {
       const responder = scriptedResponder([["Yes"]]);
-      const turns = await throughline.turns({ model: responder });
+      const turns = await w.throughline.turns({ model: responder });
       await turns.submit("c1", { content: "And now?" }).done;
       return responder.requests[0]?.messages ?? [];
     },
   };
-}
-
-const json = (messages: readonly UIMessage[]) => JSON.parse(JSON.stringify(messages));
-
-async function until(is: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await is())) await setTimeout(2);
 }
 
 const call = (name: string, room?: string, id = `${name}-1`): AiStep => ({
