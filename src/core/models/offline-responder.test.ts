@@ -21,24 +21,66 @@ test("the first answer says what it is and how to get a model, and a later one d
   assert.equal(later, 'You said: "I like tea". It is kept.');
 });
 
+const rows: readonly [string, RegExp][] = [
+  ["what did I say?", /^Before this you said: "I like tea"\.$/],
+  ["What have I just told you", /"I like tea"/],
+  ["Do you remember my name?", /"I like tea"/],
+  ["Who are you?", /built-in responder, not a language model/],
+  ["help", /--model/],
+  ["How do I configure a model?", /--model/],
+  ["history is fun", /^You said: "history is fun"/],
+  ["   ", /^You sent no words\./],
+];
+for (const [words, answer] of rows) {
+  test(`${JSON.stringify(words)} is answered with ${answer.source}`, async () => {
+    const heard = [user("I like tea"), model("So I heard."), user(words)];
+    assert.match(await answerTo(heard), answer);
+  });
+}
+
 test("where nothing is kept, no answer says that something is", async () => {
-  for (const heard of [[], [user("I like tea"), model("ok")]]) {
-    const answer = await answerTo([...heard, user("   ")], false);
-    assert.doesNotMatch(answer, /kept either way|it is kept/i, answer);
-    assert.match(answer, /^You sent no words\. It is not kept\./);
+  for (const [words] of rows) {
+    for (const heard of [[user(words)], [user("I like tea"), model("ok"), user(words)]]) {
+      const answer = await answerTo(heard, false);
+      assert.doesNotMatch(answer, /kept either way|it is kept/i, answer);
+    }
   }
   assert.match(await answerTo([user("I like tea")], false), /Nothing that you say here is kept/);
 });
 
+test("asked for words that are not there, it says so", async () => {
+  assert.match(await answerTo([user("what did I say?")]), /first message of yours/);
+});
+
 test("it repeats at most 200 characters, on one line, whatever was said", async () => {
+  const words = fc.string({ unit: "binary", maxLength: 3_000 });
+  const heardIn = fc.tuple(words, fc.boolean()).map(([text, recalled]) => {
+    if (recalled) return [user(text), model("ok"), user("what did I say?")];
+    return [model("ok"), user(text)];
+  });
   await fc.assert(
-    fc.asyncProperty(fc.string({ unit: "binary", maxLength: 3_000 }), async (text) => {
-      const answer = await answerTo([model("ok"), user(text)]);
+    fc.asyncProperty(heardIn, async (heard) => {
+      const answer = await answerTo(heard);
       assert.ok(answer.length < 1_000);
       assert.doesNotMatch(answer, /\p{Cc}/u);
     }),
   );
 });
+
+test("its patterns are linear: 100 KB of the worst words take less than a second", async () => {
+  for (const piece of ["what did i ", "how ", "   ", "!"]) {
+    const text = piece.repeat(Math.ceil(100_000 / piece.length));
+    const started = performance.now();
+    await answerTo([user(text)]);
+    assert.ok(performance.now() - started < 1_000, piece);
+  }
+});
+
+const history = [
+  { role: "user" as const, content: "I like tea" },
+  { role: "assistant" as const, content: "Noted." },
+  { role: "user" as const, content: "what did I say?" },
+];
 
 test("it streams a word at a time, costs nothing, and names itself", async () => {
   const responder = offlineResponder();
@@ -60,9 +102,10 @@ test("it streams a word at a time, costs nothing, and names itself", async () =>
 
 test("context of the application is not taken for the person's words", async () => {
   const context = "The person was away for 2 hours.";
-  const request = { instructions: "", messages: [model("ok"), user("I like tea")], context };
-  const { text } = await collectAnswer(offlineResponder(), request);
-  assert.equal(text, 'You said: "I like tea". It is kept.');
+  const request = { instructions: "", messages: history, context };
+  const withContext = await collectAnswer(offlineResponder(), request);
+  const without = await collectAnswer(offlineResponder(), { instructions: "", messages: history });
+  assert.equal(withContext.text, without.text);
 });
 
 test("an abort stops it with the signal's reason", async () => {

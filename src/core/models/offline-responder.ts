@@ -38,20 +38,27 @@ async function* respond(
   yield { type: "end", finish: "stop", usage: noUsage, model: "offline" };
 }
 
+const asksWhoIAm =
+  /\b(?:who|what) are you\b|^\W*(?:help|set ?up|configure)\b|\bhow (?:do|can) i (?:set|configure|use|add)\b/i;
+const asksWhatWasSaid =
+  /\bwhat (?:did|have) i (?:just )?(?:say|said|tell|told|write|written|ask|asked)\b|\bdo you remember\b/i;
+
 /** Answers so that a person sees what it is, that the conversation is kept, and how to get a model. */
 function answerTo(messages: readonly ModelInput[], isKept: boolean): string {
-  const said = messages.findLast((each) => each.role === "user");
-  const files = said?.files ?? [];
+  const heard = messages.filter((each) => each.role === "user");
+  const [said = "", before] = heard.map(wordsOf).reverse();
   // An assistant that only called tools said nothing.
   const isFirst = !messages.some(({ role, content }) => role === "assistant" && content !== "");
+  const isAsked = asksWhoIAm.test(said);
   const parts: string[] = [];
+  const files = heard.at(-1)?.files ?? [];
   if (files.length > 0) {
     const names = files.map(({ name }) => name).join(", ");
     const it = files.length === 1 ? "it" : "them";
     parts.push(`I got ${names}, but I cannot look into ${it}: I am not a language model.`);
   }
-  parts.push(echo(said === undefined ? "" : wordsOf(said), isKept));
-  if (isFirst) parts.push(introduction(isKept));
+  if (!isAsked) parts.push(asksWhatWasSaid.test(said) ? recall(before) : echo(said, isKept));
+  if (isFirst || isAsked) parts.push(introduction(isKept));
   return parts.join(" ");
 }
 
@@ -64,6 +71,11 @@ function introduction(isKept: boolean): string {
     "To talk to one, start with `--model ollama/qwen3` for a local Ollama, or set OPENAI_API_KEY and " +
     `start with \`--model openai/\` and the name of a model. ${kept}`
   );
+}
+
+function recall(before: string | undefined): string {
+  if (before === undefined) return "This is the first message of yours that I can see.";
+  return `Before this you said: ${quote(before)}`;
 }
 
 function echo(said: string, isKept: boolean): string {

@@ -1,6 +1,7 @@
 import type { ProviderMetadata } from "ai";
 import type { ModelInput } from "../chat/message.ts";
-import { checkJson, isJsonObject, type JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
+import { isStorable } from "../shape.ts";
 import type { ResponderRequest } from "./responder.ts";
 
 /** One piece of thinking that its provider wants to see again. */
@@ -75,19 +76,9 @@ function replayable(metadata: unknown): (ProviderMetadata & JsonObject) | undefi
     );
     return useful.length === 0 ? [] : [[provider, Object.fromEntries(useful)] as const];
   });
-  return kept.length === 0 ? undefined : asJson(Object.fromEntries(kept));
-}
-
-/** A copy that is surely JSON, or nothing: metadata that cannot be stored must not fail a turn. */
-function asJson(value: unknown): (ProviderMetadata & JsonObject) | undefined {
-  try {
-    const copy = JSON.parse(JSON.stringify(value));
-    checkJson(copy, "provider metadata");
-    return copy as ProviderMetadata & JsonObject;
-  } catch {
-    // Cyclic, too deep, or a BigInt: the provider will do without.
-    return undefined;
-  }
+  const useful = Object.fromEntries(kept);
+  // What cannot be stored must not fail a turn: the provider will do without.
+  return kept.length === 0 || !isStorable(useful) ? undefined : useful;
 }
 
 /** What one request says, after it is known whether the provider can resume. */

@@ -28,30 +28,52 @@ interface Attached {
  */
 export async function withFiles(
   messages: readonly ModelInput[],
-  asking: Asking,
+  { chats, chatId, responder, signal }: Asking,
 ): Promise<Attached> {
-  if (!messages.some((message) => message.role === "user" && message.files !== undefined)) {
-    return { messages, notices: [], hasBytes: false };
-  }
   const newest = messages.findLastIndex(({ role }) => role === "user");
-  const taking = new Map<string, boolean>();
-  const made = [...messages];
+  /** By type, whether the model takes such files. */
+  const taken = new Map<string, boolean>();
   const refused: { readonly name: string; readonly why: string }[] = [];
+  const made = [...messages];
   let room: number = attachmentLimits.bytes;
+  const read = async (file: Attachment): Promise<Got> => {
+    const { type, name, size, sha256 } = file;
+    const named = (why: string, more: string): Got => {
+      return { file, line: `[${fileNote(type, name, `, ${more}`)}]`, why };
+    };
+    const kind = kindOf(file);
+    const isText = kind === "text";
+    if (isText && size > attachmentLimits.textBytes) {
+      return named("a text may have 256 KiB", "too long to be shown to you");
+    }
+    if (!isText && kind !== "other" && !taken.has(type)) {
+      taken.set(type, (await responder.takes?.(type, signal)) ?? false);
+    }
+    if (!isText && taken.get(type) !== true) {
+      return named(`${responder.model} does not take ${plurals[kind]}`, "not shown to you");
+    }
+    if (!isText && size > room) {
+      return named("there were too many bytes", "no longer shown to you");
+    }
+    const bytes = await wholeFile(chats.files, chatId, sha256);
+    const text = isText ? bytes && textIn(bytes) : "";
+    if (bytes === undefined || text === undefined) {
+      return named("it could not be read", "could not be read");
+    }
+    const note = `[${fileNote(type, name)}]`;
+    if (isText) return { file, line: `${note}\n${fenced(text)}` };
+    room -= bytes.length;
+    return { file: { ...file, bytes }, line: note };
+  };
   for (const [index, message] of [...messages.entries()].toReversed()) {
     if (message.role !== "user" || message.files === undefined) continue;
-    const lines: string[] = [];
-    const files: ModelFile[] = [];
-    for (const file of message.files) {
-      const got = await modelFile(file, asking, { taking, room });
-      room -= got.file.bytes?.length ?? 0;
-      files.push(got.file);
-      lines.push(got.line);
-      if (index === newest && got.why !== undefined)
-        refused.push({ name: file.name, why: got.why });
-    }
-    const content = [message.content, ...lines].filter((text) => text !== "").join("\n\n");
-    made[index] = { ...message, content, files };
+    const got: Got[] = [];
+    for (const file of message.files) got.push(await read(file));
+    const lines = [message.content, ...got.map(({ line }) => line)];
+    const content = lines.filter((text) => text !== "").join("\n\n");
+    made[index] = { ...message, content, files: got.map(({ file }) => file) };
+    if (index !== newest) continue;
+    for (const { file, why } of got) if (why !== undefined) refused.push({ name: file.name, why });
   }
   const notices = [...Map.groupBy(refused, ({ why }) => why)].map(([why, files]) => {
     return `${listed(files.map(({ name }) => name))}: not sent to the model, because ${why}.`;
@@ -85,39 +107,6 @@ interface Got {
   readonly line: string;
   /** Why neither its bytes nor its text are in the request. */
   readonly why?: string;
-}
-
-async function modelFile(
-  file: Attachment,
-  asking: Asking,
-  { taking, room }: { readonly taking: Map<string, boolean>; readonly room: number },
-): Promise<Got> {
-  const { type, name, size, sha256 } = file;
-  const { chats, chatId, responder, signal } = asking;
-  const named = (why: string, more: string): Got => {
-    return { file, line: `[${fileNote(type, name, `, ${more}`)}]`, why };
-  };
-  const unread = named("it could not be read", "could not be read");
-  const kind = kindOf(file);
-  if (kind === "text") {
-    if (size > attachmentLimits.textBytes) {
-      return named("a text may have 256 KiB", "too long to be shown to you");
-    }
-    const bytes = await wholeFile(chats.files, chatId, sha256);
-    const text = bytes && textIn(bytes);
-    if (text === undefined) return unread;
-    return { file, line: `[${fileNote(type, name)}]\n${fenced(text)}` };
-  }
-  if (kind !== "other" && !taking.has(type)) {
-    taking.set(type, (await responder.takes?.(type, signal)) ?? false);
-  }
-  if (taking.get(type) !== true) {
-    return named(`${responder.model} does not take ${plurals[kind]}`, "not shown to you");
-  }
-  if (size > room) return named("there were too many bytes", "no longer shown to you");
-  const bytes = await wholeFile(chats.files, chatId, sha256);
-  if (bytes === undefined) return unread;
-  return { file: { ...file, bytes }, line: `[${fileNote(type, name)}]` };
 }
 
 const plurals = { picture: "pictures", pdf: "PDF files", text: "text files", other: "such files" };
