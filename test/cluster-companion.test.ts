@@ -148,25 +148,6 @@ test("a face that several processes report is announced once in 30 s by all of t
   assert.deepEqual([joy(b), joy(c)], [joy(a), joy(a)]);
 });
 
-test("when fewer wounds are allowed in all processes, each feels those that there are", async () => {
-  const w = world();
-  const [a, b] = [await w.start(), await w.start()];
-  for (const event of ["violence", "abuse", "violence"]) a.companion.emotions.event(event);
-  const woundsOf = ({ companion }: Awake) => companion.emotions.feeling().wounds.length;
-  await w.until(() => woundsOf(b) === 3);
-  for (const { companion } of [a, b]) {
-    const { settings, ...rest } = companion.emotions.configuration;
-    companion.emotions.configure({ ...rest, settings: { ...settings, maxWounds: 1 } });
-  }
-  b.companion.personSeen("Ada");
-  a.companion.personSeen("Ori");
-  w.clock.pass(6_000);
-  await a.companion.save();
-  const levels = ({ companion }: Awake) => JSON.stringify(companion.emotions.feeling().levels);
-  await w.until(() => levels(a) === levels(b)); // read from what was stored
-  assert.deepEqual([woundsOf(a), woundsOf(b)], [3, 3]);
-});
-
 for (const [kind, how] of [
   ["short_break", "ended in order"],
   ["crash_recovery", "were killed"],

@@ -1,6 +1,8 @@
 // Options as JavaScript may give them: absent, undefined, misspelt or of a wrong kind. A row for each.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { CompanionOptions } from "../src/companion/options.ts";
+import { startCompanion } from "../src/companion/start-companion.ts";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
 import { type MomentsOptions, momentsSettings } from "../src/moments/options.ts";
 import { openPostgresStorage, type PostgresStorageOptions } from "../src/postgres/postgres.ts";
@@ -33,6 +35,10 @@ const doors = {
       timeoutMs: 50,
       ...given,
     } as unknown as PostgresStorageOptions);
+  },
+  async startCompanion(given: unknown) {
+    await using throughline = await openThroughline({ storage: "memory" });
+    await startCompanion(throughline, given as CompanionOptions);
   },
   async startMoments(given: object) {
     momentsSettings({ ...run, ...given } as MomentsOptions);
@@ -89,6 +95,12 @@ const refused: readonly [door: Door, given: readonly unknown[], message: string 
   ...rows("openPostgresStorage", "durability", [null, "power_cut", "off", ""]),
   ["openPostgresStorage", [{ migrate: "yes" }, { migrate: 1 }], "migrate must be true or false"],
   ["openPostgresStorage", [{ companion: 5 }, { companion: null }], "companion must be "],
+  ["startCompanion", [null, "30000", []], "the options of a companion must be "],
+  ...rows("startCompanion", "saveEveryMs", [-1, "30000"]),
+  ...rows("startCompanion", "heartbeatEveryMs", [0, "10000", 1 / 0]),
+  ...rows("startCompanion", "sleepAfterBoredMs", [Number.NaN, "60000"]),
+  ...rows("startCompanion", "pid", ["7"]),
+  ...rows("startCompanion", "timeZone", ["X/Y", "nowhere", 7]),
   ["startMoments", [{ hurtful: {} }, { hurtful: "x" }], "hurtful must be a function"],
   ["startMoments", [{ consent: [] }, { consent: null }], "consent must be an object"],
   [
@@ -131,6 +143,10 @@ const names: Readonly<Record<Door, readonly string[]>> = {
   ],
   openPostgresStorage: [
     ...["companion", "leaseMs", "durability", "migrate", "clock", "timers", "newId", "logger"],
+  ],
+  startCompanion: [
+    ...["saveEveryMs", "heartbeatEveryMs", "sleepAfterBoredMs", "emotions", "memory", "timeZone"],
+    "pid",
   ],
   startMoments: ["consent", "encoder", "mode", "s3", "persona", "hurtful"],
 };

@@ -5,7 +5,6 @@ import { Machine } from "../../test/support/kept-companion.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { openThroughline } from "../core/throughline.ts";
 import type { CompanionChange } from "./companion.ts";
-import type { CompanionOptions } from "./options.ts";
 import { runsProjection } from "./runs.ts";
 import { startCompanion } from "./start-companion.ts";
 
@@ -395,40 +394,6 @@ test("a watcher that throws breaks neither the loop nor what others hear, and is
   assert.equal(machine.logged.length, 4);
   assert.match(machine.logged.join(), /"message":"canary"/);
 });
-
-for (const options of [
-  { saveEveryMs: -1 },
-  { saveEveryMs: "30000" },
-  { heartbeatEveryMs: 0 },
-  { heartbeatEveryMs: "10000" },
-  { heartbeatEveryMs: Number.POSITIVE_INFINITY },
-  { sleepAfterBoredMs: Number.NaN },
-  { sleepAfterBoredMs: "60000" },
-  { pid: "7" },
-] as unknown as CompanionOptions[]) {
-  const [[name, value] = []] = Object.entries(options);
-  test(`${name} ${typeof value} ${value} is refused before a run is on record`, async () => {
-    const machine = new Machine();
-    await assert.rejects(machine.run(options), {
-      code: "THROUGHLINE_CONFIGURATION",
-      message: new RegExp(`^${name} must be a number`),
-    });
-    assert.equal((await machine.run()).companion.report.kind, "fresh_start");
-  });
-}
-
-for (const timeZone of ["X/Y", "nowhere", 7]) {
-  test(`the zone ${timeZone} is refused before a run is on record`, async () => {
-    const machine = new Machine();
-    await assert.rejects(
-      machine.run({ timeZone: timeZone as string }),
-      (error) =>
-        isThroughlineError(error, "THROUGHLINE_CONFIGURATION") &&
-        error.message === "timeZone must be a known IANA time zone",
-    );
-    assert.equal((await machine.run({ timeZone: "" })).companion.report.totalRuns, 1);
-  });
-}
 
 test("one Throughline has one run; one that could not begin can be begun again", async () => {
   const machine = new Machine();

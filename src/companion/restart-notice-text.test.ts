@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { hostileTexts as payloads } from "../../test/support/hostile-texts.ts";
 import type { Gap } from "./gap.ts";
 import type { RestartKind } from "./restart.ts";
-import { type NoticeFacts, noticeText, ownSilence } from "./restart-notice-text.ts";
+import { type NoticeFacts, noticeText } from "./restart-notice-text.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -89,10 +89,6 @@ test("a long_absence tells topics, the time, the session and the person", () => 
     "You may say how much time has passed.",
     "Welcome them back warmly.",
   ]);
-});
-
-test("a fresh_start tells nothing", () => {
-  assert.equal(of("fresh_start"), "");
 });
 
 const ends: readonly (readonly [RestartKind, string])[] = [
@@ -278,13 +274,4 @@ test("any facts make a text within bounds, whose words stay inside of their quot
     }),
     { numRuns: 500 },
   );
-});
-
-test("the kind of a notice follows the chat's own silence, as its text does", () => {
-  const gap = { gapMs: 5_000, certainty: "certain" } as const;
-  const facts = { kind: "short_break", gap, clean: true, totalRuns: 2 } as const;
-  const silence = { gapMs: 3_600_000, certainty: "clock" } as const;
-  assert.equal(ownSilence(facts).kind, "short_break");
-  assert.equal(ownSilence({ ...facts, silence }).kind, "long_absence");
-  assert.equal(ownSilence({ ...facts, kind: "fresh_start", silence }).kind, "fresh_start");
 });

@@ -44,21 +44,6 @@ async function deliver(
   return notice;
 }
 
-test("each chat gets one notice a restart: what was said there, and how it feels", async () => {
-  const machine = await killed();
-  const run = await machine.run();
-  await say(run, "b", ["Good day", "Good day to you"]);
-  const notice = await deliver(run, "a");
-  assert.deepEqual([notice?.kind, notice?.run], ["crash_recovery", 2]);
-  assert.match(notice?.text ?? "", /USER: "Hello"\n {2}ASSISTANT: "Hi"\nYour mood: happy\n/);
-  assert.doesNotMatch(notice?.text ?? "", /Good day/, "what is said elsewhere stays there");
-  assert.equal(await deliver(run, "a"), undefined);
-  assert.match((await deliver(run, "b"))?.text ?? "", /Good day/);
-  machine.clock.pass(40_000);
-  const next = await machine.run();
-  assert.equal((await deliver(next, "a"))?.kind, "short_break");
-});
-
 for (const left of ["kept", "lost"] as const) {
   test(`restarts while nobody spoke are told as one, of runs that saved nothing, the document ${left}`, async () => {
     const machine = await killed();
@@ -77,12 +62,6 @@ for (const left of ["kept", "lost"] as const) {
     assert.equal(await deliver(run, "a"), undefined);
   });
 }
-
-test("a chat whose own log acknowledges a restart gets no notice of it again, whatever the document says", async () => {
-  const machine = await killed();
-  const { companion } = await machine.run();
-  assert.equal(await companion.notices.begin("a", 2, end), undefined);
-});
 
 test("after a failed attempt the notice is pending; of two at once one delivers", async () => {
   const machine = await killed();

@@ -33,14 +33,6 @@ test("a process that has nothing else to do waits until its companion has begun"
   }
 });
 
-test("every option of a companion that is undefined is as if absent", async () => {
-  await using throughline = await openThroughline({ storage: "memory" });
-  const names = ["saveEveryMs", "heartbeatEveryMs", "sleepAfterBoredMs", "emotions", "memory"];
-  const absent = Object.fromEntries([...names, "timeZone", "pid"].map((name) => [name, undefined]));
-  const companion = await startCompanion(throughline, absent);
-  assert.equal(companion.report.kind, "fresh_start");
-});
-
 test("a companion saves itself when something is due, and no more once its memories are closed", async () => {
   const clock = new HeldClock();
   const timers = new HeldTimers(clock);
@@ -54,13 +46,3 @@ test("a companion saves itself when something is due, and no more once its memor
   await throughline.close();
   assert.equal(timers.count, 0);
 });
-
-for (const options of [null, "30000", []]) {
-  test(`startCompanion(${JSON.stringify(options)}) is a configuration error`, async () => {
-    await using throughline = await openThroughline({ storage: "memory" });
-    await assert.rejects(startCompanion(throughline, options as object), {
-      code: "THROUGHLINE_CONFIGURATION",
-      message: /^the options of a companion must be /,
-    });
-  });
-}

@@ -163,20 +163,6 @@ for (const [event, fixed, gone] of [
   });
 }
 
-test("violence is felt for 550 s as fear .25 and sadness .20, then .15 and .10, then not at all", () => {
-  const hurt = after(born, "violence");
-  for (const [seconds, fear, sadness, wounds] of [
-    [100, 0.25, 0.2, 1],
-    [400, 0.15, 0.1, 1],
-    [600, 0, 0, 0],
-  ] as const) {
-    const felt = feel(config, evolve(hurt, seconds * 1000));
-    near(felt.levels.fear, fear);
-    near(felt.levels.sadness, sadness);
-    assert.equal(felt.wounds.length, wounds);
-  }
-});
-
 test("a floor that falls faster than its level decays lets go of it, in one step or many", () => {
   const fast = changed("events", {
     cut: {
