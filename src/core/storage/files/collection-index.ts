@@ -62,6 +62,8 @@ export class CollectionIndex {
   comparedAt: string | undefined;
   coverage: IndexCoverage;
 
+  /** How often its logs had to be compared with it again: a log that was compared before that must be once more. */
+  doubts = 0;
   /** Called when its logs must be compared with it. */
   onDoubt: () => void = () => undefined;
 
@@ -224,6 +226,7 @@ export class CollectionIndex {
     }
     this.coverage = "unknown";
     this.comparedAt = undefined;
+    this.doubts++;
     this.onDoubt();
   }
 
