@@ -1,4 +1,7 @@
+import fs from "node:fs";
+import os from "node:os";
 import { join } from "node:path";
+import type { TestContext } from "node:test";
 import { systemClock } from "../../src/core/clock.ts";
 import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
@@ -7,6 +10,47 @@ import type { CollectionIndex } from "../../src/core/storage/files/collection-in
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
 import { FileIndex } from "../../src/core/storage/files/index.ts";
 import { systemTimers, type Timers } from "../../src/core/timers.ts";
+
+/** Of an index that writes nothing before it has to, so that no thread is started. */
+export const never: Timers = { after: () => () => undefined };
+
+/** Of an index that writes what waits in the next pass of the event loop. */
+export const atOnce: Timers = {
+  after(_, call) {
+    const timer = setImmediate(call);
+    return () => clearImmediate(timer);
+  },
+};
+
+const opened = new Set<FileStorage>();
+
+/** A folder that is gone after the test, once the homes are closed that the test opened. */
+export function homeFolder(t: TestContext): string {
+  // Where there is a disk in memory, syncing costs nothing.
+  const disk = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
+  const home = fs.mkdtempSync(join(disk, "throughline-home-"));
+  t.after(async () => {
+    for (const storage of opened) await storage.close();
+    opened.clear();
+    fs.rmSync(home, { recursive: true, force: true });
+  });
+  return home;
+}
+
+/** The home as a kill leaves it now; a thread must not write while it is copied. */
+export function killedCopy(t: TestContext, home: string): string {
+  const copy = homeFolder(t);
+  for (;;) {
+    try {
+      fs.cpSync(home, copy, { recursive: true });
+      return copy;
+    } catch (error) {
+      // A file of it was removed in the middle of this.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      fs.rmSync(copy, { recursive: true });
+    }
+  }
+}
 
 export interface IndexedHomeOptions {
   readonly disk?: Disk;
@@ -48,5 +92,6 @@ export async function openIndexed(home: string, options: IndexedHomeOptions = {}
     guard: () => undefined,
     release: () => index.close(),
   });
+  opened.add(storage);
   return { storage, index, coverage };
 }

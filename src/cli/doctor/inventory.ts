@@ -17,7 +17,6 @@ import { decodeDocument } from "../../core/storage/files/document-file.ts";
 import { fileNameOf, keyOfFileName } from "../../core/storage/files/file-name.ts";
 import { isDiskError, readFrom } from "../../core/storage/files/file-ports.ts";
 import { damageReport } from "../../core/storage/files/file-storage.ts";
-import { removedLogs } from "../../core/storage/files/index-schema.ts";
 import type { IndexEntry } from "../../core/storage/files/index-writer.ts";
 import { mayBeOurs } from "../../core/storage/files/log-end.ts";
 import { type Finding, findingId } from "../../core/storage/files/quarantine.ts";
@@ -49,8 +48,8 @@ export function readIndex(home: string): IndexedLogs {
   try {
     // One that may only read leaves files of SQLite behind.
     using database = new DatabaseSync(path);
-    const rows = "select collection, key, seq, end_offset, crc from logs where collection <> ?";
-    for (const row of database.prepare(rows).iterate(removedLogs)) {
+    const rows = "select collection, key, seq, end_offset, crc from logs";
+    for (const row of database.prepare(rows).iterate()) {
       const key = String(row["key"]);
       const end = Number(row["end_offset"]);
       const log = join(String(row["collection"]), `${fileNameOf(key)}.jsonl`);

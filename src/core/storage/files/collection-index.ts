@@ -62,6 +62,8 @@ export class CollectionIndex {
   comparedAt: string | undefined;
   coverage: IndexCoverage;
 
+  /** How often its logs had to be compared with it again: a log that was compared before that must be once more. */
+  doubts = 0;
   /** Called when its logs must be compared with it. */
   onDoubt: () => void = () => undefined;
 
@@ -178,7 +180,7 @@ export class CollectionIndex {
     const after = cursor === undefined ? undefined : parseCursor(cursor);
     return this.file.file.run(() => {
       // One row more than asked for tells whether there is a next page.
-      const found = this.placedRows({ after, label, count: limit + 1 });
+      const found = this.#placedRows({ after, label, count: limit + 1 });
       const shown = found.slice(0, limit);
       const rows = shown.map(({ row }) => row());
       const last = found.length > limit ? shown.at(-1) : undefined;
@@ -224,6 +226,7 @@ export class CollectionIndex {
     }
     this.coverage = "unknown";
     this.comparedAt = undefined;
+    this.doubts++;
     this.onDoubt();
   }
 
@@ -279,7 +282,7 @@ export class CollectionIndex {
   }
 
   /** The first rows of a list. */
-  placedRows(wanted: WantedRows): PlacedRow[] {
+  #placedRows(wanted: WantedRows): PlacedRow[] {
     const { mark } = this.file;
     const all = [...this.#earlier, ...this.#recent];
     const changed = new Map(all.filter(([, { position }]) => position > mark));
@@ -346,7 +349,7 @@ function stateOf({ key, seq, end, crc, headJson, damaged }: LogState): LogState 
 }
 
 /** The order of lists: newest first; equal instants by key. By bytes of UTF-8, as SQLite has it. */
-export function comparePlaces(a: ListPlace, b: ListPlace): number {
+function comparePlaces(a: ListPlace, b: ListPlace): number {
   return compareBytes(b.sortedAt, a.sortedAt) || compareBytes(a.key, b.key);
 }
 

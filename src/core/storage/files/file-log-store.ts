@@ -193,7 +193,6 @@ export class FileLogStore implements LogStore {
     try {
       await unlinkIfThere(this.#ports.disk, logTemporary(path));
       if (await unlinkIfThere(this.#ports.disk, path)) existed = true;
-      this.#ports.cuts.delete(path);
       const { directory, unsyncedNames } = this.#ports;
       // An earlier call may have taken the name away, and not for good.
       existed ||= this.#ports.index.entry(key) !== undefined;
@@ -273,7 +272,6 @@ export class FileLogStore implements LogStore {
   /** The index may lack something of the logs, or is empty: they are compared with it again. */
   #compareAgain(): void {
     if (this.#closing) return;
-    this.#logs.indexLost();
     this.#reconciled = undefined;
     this.#ready().catch(() => undefined); // the next listing tries again and gets the error
   }
@@ -290,16 +288,23 @@ export class FileLogStore implements LogStore {
     if (isKnown !== undefined) this.#ports.index.comparedAt = isKnown ? changed : "by others";
   }
 
-  /** Settles when lists and search know every log: at once after most starts. Tried again if it fails. */
-  #ready(): Promise<boolean> {
-    if (this.#reconciled === undefined) {
-      this.#reconciled = this.#reconcile().catch((error) => {
-        this.#reconciled = undefined;
-        return rethrow("the logs", error);
-      });
-      this.#cover();
-    }
-    return this.#reconciled;
+  /** Resolves when lists and search know every log: at once after most starts. Tried again if it fails. */
+  async #ready(): Promise<void> {
+    let ready: Promise<boolean>;
+    do {
+      ready = this.#reconciled ?? this.#begin();
+      await ready;
+    } while (ready !== this.#reconciled); // the index was begun again meanwhile
+  }
+
+  #begin(): Promise<boolean> {
+    const reconciled = this.#reconcile().catch((error) => {
+      if (this.#reconciled === reconciled) this.#reconciled = undefined;
+      return rethrow("the logs", error);
+    });
+    this.#reconciled = reconciled;
+    this.#cover();
+    return reconciled;
   }
 
   async #reconcile(): Promise<boolean> {

@@ -37,7 +37,6 @@ export class FileStorage implements Storage {
   readonly #ports: HomePorts;
   readonly #quarantine: Quarantine;
   readonly #journal: Journal;
-  readonly #cuts = new Map<string, number>();
   readonly #recent = new RecentRecords();
   readonly #logs = new Map<string, FileLogStore>();
   readonly #documents = new Map<string, FileDocumentStore>();
@@ -132,7 +131,6 @@ export class FileStorage implements Storage {
       index,
       isShared: directory === this.#ports.home,
       journal: this.#journal,
-      cuts: this.#cuts,
       recent: this.#recent,
       makeDirectory: () => {
         made ??= makeDirectory(this.#ports.disk, directory).catch((error) => {

@@ -1,40 +1,26 @@
 // The index between what it wrote and what the journal holds: every answer is that of a storage in memory.
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import os from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
-import { openIndexed } from "../../../../test/support/indexed-home.ts";
+import {
+  atOnce,
+  homeFolder,
+  killedCopy,
+  never,
+  openIndexed,
+} from "../../../../test/support/indexed-home.ts";
 import { saidProjection } from "../../../../test/support/projections.ts";
 import { seededRandom } from "../../../testing/random.ts";
-import type { Timers } from "../../timers.ts";
 import { realDisk } from "../disk/disk.ts";
 import type { LogStore } from "../log-store.ts";
 import { openMemoryStorage } from "../memory/memory-storage.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 
-/** Nothing is written before it has to be. */
-const never: Timers = { after: () => () => undefined };
-
-/** A thread is started at once. */
-const atOnce: Timers = {
-  after(_, call) {
-    const timer = setImmediate(call);
-    return () => clearImmediate(timer);
-  },
-};
-
 /** Of this thread alone: the other cannot load it. */
 const ownProjection = { ...saidProjection, module: undefined };
-
-function temporaryHome(t: TestContext): string {
-  const disk = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
-  const home = fs.mkdtempSync(join(disk, "throughline-journal-"));
-  t.after(() => fs.rmSync(home, { recursive: true, force: true }));
-  return home;
-}
 
 const keys = ["a", "b", "B", "ä", "\u{1f642}"];
 const ids = ["m1", "M1", "x", "x-y", "x_y", "ä", "é"];
@@ -71,7 +57,7 @@ for (const by of ["its thread", "the main thread"] as const) {
     const isThread = by === "its thread";
     const projection = isThread ? saidProjection : ownProjection;
     for (let round = 0; round < (isFull ? 40 : 5); round++) {
-      const home = temporaryHome(t);
+      const home = homeFolder(t);
       await using memory = openMemoryStorage();
       const model = memory.logs("chats", projection);
       const options = { timers: isThread ? atOnce : never, segmentBytes: 8 * 1024 };
@@ -109,7 +95,7 @@ for (const by of ["its thread", "the main thread"] as const) {
 }
 
 test("the thread reads the journal while it rotates", async (t) => {
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   const { storage, index } = await openIndexed(home, { timers: atOnce, segmentBytes: 8 * 1024 });
   const logs = storage.logs("chats", saidProjection);
   const said = async (key: string) => {
@@ -132,11 +118,10 @@ test("the thread reads the journal while it rotates", async (t) => {
     (await next.storage.logs("chats", saidProjection).search("hello", { limit: 1_000 })).length,
     1_000,
   );
-  await next.storage.close();
 });
 
 test("an id that only the words know is found, and no other that looks alike", async (t) => {
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   const alike = ["a", "A", "ä", "a-b", "a_b", "a b", "a\u{1f642}b", "\uE000a", "x".repeat(256)];
   const first = await openIndexed(home);
   const before = first.storage.logs("chats", saidProjection);
@@ -158,8 +143,7 @@ test("an id that only the words know is found, and no other that looks alike", a
 });
 
 test("killed again soon after a start, the next one reads no more of the journal than the first", async (t) => {
-  let home = temporaryHome(t);
-  const storages: { close(): Promise<void> }[] = [];
+  let home = homeFolder(t);
   const open = async () => {
     const told: string[] = [];
     const opened = await openIndexed(home, {
@@ -173,18 +157,15 @@ test("killed again soon after a start, the next one reads no more of the journal
         };
       },
     });
-    storages.push(opened.storage);
     return { ...opened, logs: opened.storage.logs("chats", saidProjection), told };
   };
   const kill = () => {
-    const copy = temporaryHome(t);
-    fs.cpSync(home, copy, { recursive: true });
-    home = copy;
+    home = killedCopy(t, home);
   };
   const one = await open();
   await one.logs.list({ limit: 1 });
   for (let n = 0; n < 50; n++) await one.logs.append(`k${n}`, [{ id: "m1", content: "hello" }]);
-  await one.index.sync();
+  await one.index.catchUp();
   await one.logs.append("late", [{ id: "m1", content: "hello" }]);
   const counts: number[] = [];
   for (let life = 1; life <= 3; life++) {
@@ -198,11 +179,10 @@ test("killed again soon after a start, the next one reads no more of the journal
     counts.push(told.length);
   }
   assert.deepEqual(counts, [1, 1, 1]);
-  for (const storage of storages) await storage.close();
 });
 
 test("a log that is cut back because it could not be written is not reported, and the index has what is left", async (t) => {
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   const path = /chats\/a\.jsonl/;
   const disk = faultyDisk(realDisk, { fault: "EIO", at: 2, call: "write", path });
   const { storage, index } = await openIndexed(home, { disk, timers: atOnce });
@@ -210,7 +190,7 @@ test("a log that is cut back because it could not be written is not reported, an
   await logs.append("a", [{ id: "m1", content: "hello" }]);
   await index.sync();
   await assert.rejects(logs.append("a", [{ id: "m2", content: "hello void" }]));
-  await index.sync();
+  await index.catchUp();
   assert.deepEqual(await logs.search("void", { limit: 9 }), []);
   assert.equal(await logs.append("a", [{ id: "m3", content: "hello" }]), 2);
   assert.equal((await logs.search("hello", { limit: 9 })).length, 2);
@@ -224,7 +204,7 @@ test("a log that is cut back because it could not be written is not reported, an
 });
 
 test("an index with a damaged page is found out at the start after a kill, and rebuilt from the logs", async (t) => {
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   const first = await openIndexed(home);
   const said = first.storage.logs("chats", saidProjection);
   for (let n = 0; n < 40; n++) {
@@ -235,11 +215,9 @@ test("an index with a damaged page is found out at the start after a kill, and r
   await first.storage.close();
   const path = join(home, "index.db");
   const { size } = fs.statSync(path);
-  const copy = temporaryHome(t);
   const { storage } = await openIndexed(home);
   await storage.logs("chats", saidProjection).list({ limit: 1 });
-  fs.cpSync(home, copy, { recursive: true });
-  await storage.close();
+  const copy = killedCopy(t, home);
   const file = fs.openSync(join(copy, "index.db"), "r+");
   for (let page = 8; page < size / 4096; page++) {
     fs.writeSync(file, Buffer.alloc(4_000, 0xa5), 0, 4_000, page * 4096 + 50);
@@ -251,5 +229,4 @@ test("an index with a damaged page is found out at the start after a kill, and r
     (await next.storage.logs("chats", saidProjection).list({ limit: 100 })).rows.length,
     40,
   );
-  await next.storage.close();
 });

@@ -130,7 +130,7 @@ export class IndexQueue {
     else if (request.do === "damaged") writer.markDamaged(request.collection, request.key);
     else if (request.do === "cover") writer.cover(request.collection, request.isCovered);
     else if (request.do === "sync") writer.sync();
-    else if (request.do === "erase") return !writer.eraseSome();
+    else if (request.do === "erase") writer.erase();
     return true;
   }
 }

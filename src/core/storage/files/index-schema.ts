@@ -6,10 +6,7 @@ import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 
 /** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
-const schemaVersion = 7;
-
-/** The collection in which rows of removed logs wait for their end. No folder can have this name. */
-export const removedLogs = "/dropped";
+const schemaVersion = 8;
 
 // `state.clean`: the last process closed the index itself. `forgotten`: bytes of removed logs are still in
 // the file. `nth`, `mark`: a place in the journal, all before it is in the rows. `covered` names the collections whose logs all have a row, but for what
@@ -73,7 +70,6 @@ const rowColumns = "logs.key, logs.sorted_at, logs.seq, logs.damaged, logs.head"
 
 const queries = {
   state: "select clean, forgotten, nth, mark from state",
-  changes: "select total_changes() as changes",
   setClean: "update state set clean = ?",
   setForgotten: "update state set forgotten = ?",
   setMark: "update state set nth = ?, mark = ?",
@@ -101,12 +97,6 @@ const queries = {
     where logs.collection = ? and logs.key = ? and places.seq <= ?
     order by places.seq desc limit 1
   `,
-  /** The row of a removed log stays until everything that hangs on it is gone: see `removedLogs`. */
-  moveToRemoved:
-    "update logs set collection = ?, key = ?, sorted_at = '', head = '{}' where id = ?",
-  removedLog: "select id, key, seq from logs where collection = ? limit 1",
-  /** The records after this number are gone. */
-  shortenLog: "update logs set seq = ? where id = ?",
   removePlaces: "delete from places where log = ?",
   removeLog: "delete from logs where id = ?",
   list: `
@@ -129,13 +119,11 @@ const queries = {
     order by labels.sorted_at desc, labels.key limit ?
   `,
   addWords: "insert or replace into words (rowid, text) values (((? << 31) | ?), ?)",
-  /** Those of the records after one number. */
-  removeWordsAfter:
-    "delete from words where rowid > ((? << 31) | ?) and rowid <= ((? << 31) | 2147483647)",
+  removeWords: `delete from words where ${rowsOfLog}`,
   /** Removing does not merge by itself, which would take as long as there are words. */
   removeWordsAlone: "insert into words (words, rank) values ('deletemerge', 0)",
-  /** A slice of making one segment of all, without what was deleted; the first one has a negative rank. */
-  mergeWords: "insert into words (words, rank) values ('merge', ?)",
+  /** Makes one segment of all, without what was deleted. */
+  mergeWords: "insert into words (words) values ('optimize')",
   searchLog: `
     select rowid & 2147483647 as seq from words where words match ? and ${rowsOfLog}
     order by rowid desc limit ?

@@ -17,7 +17,6 @@ import {
   inTransaction,
   type OpenDatabase,
   parseStored,
-  removedLogs,
   type Statements,
 } from "./index-schema.ts";
 
@@ -45,10 +44,6 @@ export type IndexedBatch = Omit<Batch, "kind">;
 const knownLogs = 4_096;
 /** A place is kept at least every so many bytes of a log: what `seek` promises. */
 const placeEveryBytes = 64 * 1024;
-/** Pages of words that are merged at a time: some milliseconds. */
-const mergedPages = 64;
-/** Records of a removed log that are removed at a time: some milliseconds. */
-const removedAtOnce = 1_000;
 
 const notAscii = /[^\0-\x7f]/;
 
@@ -82,7 +77,6 @@ export class IndexWriter {
   readonly #projections: ReadonlyMap<string, LogProjection>;
   readonly #onDoubt: (collection: string) => void;
   readonly #drafts = new Map<string, LogRowDraft>();
-  #isMerging = false;
   /** All that the journal holds before this position is in the file. */
   mark = 0;
 
@@ -160,11 +154,10 @@ export class IndexWriter {
     this.#transaction(() => this.#markDamaged(collection, key));
   }
 
-  /** Its row goes to the removed ones, where `eraseSome` finds it. */
+  /** Removes all that is known of a log. Bytes of it stay in the file until `erase`. */
   remove(collection: string, key: string): void {
     this.#drafts.delete(pathOf(collection, key));
     this.#transaction(() => this.#remove(collection, key));
-    this.#isMerging = false; // what is merged so far holds what is removed now
   }
 
   #remove(collection: string, key: string): void {
@@ -173,7 +166,10 @@ export class IndexWriter {
     const id = Number(row["id"]);
     const labels = { sortedAt: String(row["sorted_at"]), labels: String(row["labels"]) };
     removeLabels(this.#sql, collection, key, labels);
-    this.#sql.moveToRemoved.run(removedLogs, String(id), id);
+    this.#sql.removeWordsAlone.run();
+    this.#sql.removeWords.run(id, id);
+    this.#sql.removePlaces.run(id);
+    this.#sql.removeLog.run(id);
     this.#sql.setForgotten.run(1);
   }
 
@@ -193,21 +189,17 @@ export class IndexWriter {
   }
 
   /**
-   * A slice of making the bytes of removed logs disappear. Deleting is not enough: SQLite leaves copies of rows in
+   * Makes the bytes of removed logs disappear. Deleting is not enough: SQLite leaves copies of rows in
    * the unused space of pages whenever it rebalances them, whether `secure_delete` is on or not, and the
    * full-text index keeps deleted words, with its own `secure-delete` some of them, until segments
    * are merged. So the words are merged, and then the whole file is written again.
-   *
-   * @returns whether some is left.
    */
-  eraseSome(): boolean {
-    if (!this.hasForgotten) return false;
-    if (this.#removeSome() || this.#mergeSome()) return true;
-    const { database } = this.#open;
-    database.exec("vacuum");
+  erase(): void {
+    if (!this.hasForgotten) return;
+    this.#sql.mergeWords.run();
+    this.#open.database.exec("vacuum");
     this.#truncateWal();
     this.#sql.setForgotten.run(0);
-    return false;
   }
 
   close(): void {
@@ -351,33 +343,6 @@ export class IndexWriter {
     };
     this.#drafts.set(name, draft);
     return draft;
-  }
-
-  /** Removes some of what is left of a removed log. @returns whether there was any. */
-  #removeSome(): boolean {
-    const row = this.#sql.removedLog.get(removedLogs);
-    if (row === undefined) return false;
-    const id = Number(row["id"]);
-    const left = Math.max(0, Number(row["seq"]) - removedAtOnce);
-    this.#transaction(() => {
-      this.#sql.removeWordsAlone.run();
-      this.#sql.removeWordsAfter.run(id, left, id);
-      this.#sql.shortenLog.run(left, id);
-      if (left > 0) return;
-      this.#sql.removePlaces.run(id);
-      this.#sql.removeLog.run(id);
-    });
-    return true;
-  }
-
-  /** Merges some of the words. @returns whether there is more. */
-  #mergeSome(): boolean {
-    const changes = () => Number(this.#sql.changes.get()?.["changes"]);
-    const before = changes();
-    this.#sql.mergeWords.run(this.#isMerging ? mergedPages : -mergedPages);
-    // SQLite's own sign that nothing was left to merge.
-    this.#isMerging = changes() - before >= 2;
-    return this.#isMerging;
   }
 
   /** What was written before the file was written again is in it too, and after a power cut. */

@@ -2,7 +2,6 @@
 // in it. What it answers is the contract of log stores.
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import os from "node:os";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
@@ -10,7 +9,13 @@ import { setImmediate as nextPass } from "node:timers/promises";
 import type { Worker } from "node:worker_threads";
 import { HeldClock } from "../../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../../test/support/held-timers.ts";
-import { openIndexed } from "../../../../test/support/indexed-home.ts";
+import {
+  atOnce,
+  homeFolder,
+  killedCopy,
+  never,
+  openIndexed,
+} from "../../../../test/support/indexed-home.ts";
 import {
   saidProjection as projection,
   slowProjection,
@@ -25,31 +30,6 @@ import { FileIndex } from "./index.ts";
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const windows = process.platform === "win32" && "Windows has no modes and links of this form";
 
-/** Nothing is written before it has to be, so that no thread is started. */
-const never: Timers = { after: () => () => undefined };
-
-/** What waits is written in the next pass of the event loop. */
-const atOnce: Timers = {
-  after(_, call) {
-    const timer = setImmediate(call);
-    return () => clearImmediate(timer);
-  },
-};
-
-const left = new Set<() => Promise<void>>();
-
-function temporaryHome(t: TestContext): string {
-  // Where there is a disk in memory, syncing costs nothing.
-  const disk = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
-  const home = fs.mkdtempSync(join(disk, "throughline-index-"));
-  t.after(async () => {
-    for (const close of left) await close();
-    left.clear();
-    fs.rmSync(home, { recursive: true, force: true });
-  });
-  return home;
-}
-
 async function open(
   home: string,
   timers: Timers = never,
@@ -60,7 +40,6 @@ async function open(
   const opened = await openIndexed(home, { timers, segmentBytes, ...options });
   const { storage, index, coverage } = opened;
   const close = () => storage.close();
-  left.add(close);
   return { storage, index, coverage, logs: storage.logs("chats", projection), close };
 }
 
@@ -114,21 +93,6 @@ async function checkHas(logs: LogStore, counts: Record<string, number>, says = "
   }
 }
 
-/** The home as a kill leaves it now; a thread must not write while it is copied. */
-function killedCopy(t: TestContext, home: string): string {
-  const copy = temporaryHome(t);
-  for (;;) {
-    try {
-      fs.cpSync(home, copy, { recursive: true });
-      return copy;
-    } catch (error) {
-      // A file of it was removed in the middle of this.
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      fs.rmSync(copy, { recursive: true });
-    }
-  }
-}
-
 /** Every byte of every file of a home. */
 function bytesOf(home: string): string {
   const entries = fs.readdirSync(home, { withFileTypes: true, recursive: true });
@@ -154,7 +118,7 @@ test("killed while the index takes in what was said, the next start has all that
   const seed = 20_260_301;
   t.diagnostic(`seed ${seed}`);
   const random = seededRandom(seed);
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   const { logs, index } = await open(home, never, 2 ** 24);
   await logs.list({ limit: 1 });
   const counts: Record<string, number> = {};
@@ -182,7 +146,6 @@ test("killed while the index takes in what was said, the next start has all that
     coverages.add(next.coverage);
     await checkHas(next.logs, least, `kill ${n}`);
     await next.close();
-    left.delete(next.close);
     fs.rmSync(copy, { recursive: true });
   }
   assert.ok(coverages.has("covered"), "or no start trusts its index");
@@ -193,7 +156,7 @@ test("a thread is started after 1,024 groups, or after a second; a home that is 
   const count = () => void threads++;
   process.on("worker", count);
   t.after(() => process.off("worker", count));
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   for (let n = 0; n < 3; n++) {
     const { logs, close } = await open(home);
     await sayMany(logs, "a", n * 20 + 1, n * 20 + 20);
@@ -202,7 +165,7 @@ test("a thread is started after 1,024 groups, or after a second; a home that is 
   }
   assert.equal(threads, 0);
   const timers = new HeldTimers(new HeldClock());
-  const { logs, index } = await open(temporaryHome(t), timers);
+  const { logs, index } = await open(homeFolder(t), timers);
   await say(logs, "a", "m1");
   await timers.pass(999);
   assert.equal(threads, 0);
@@ -219,10 +182,9 @@ test("a thread is started after 1,024 groups, or after a second; a home that is 
 });
 
 test("an index that is far behind delays appends, which bounds the journal", async (t) => {
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   const options = { segmentBytes: 2 ** 26, mostBehindBytes: 2 ** 20 };
   const { storage, index } = await openIndexed(home, options);
-  left.add(() => storage.close());
   const logs = storage.logs("chats", slowProjection);
   await logs.list({ limit: 1 });
   let most = 0;
@@ -238,7 +200,7 @@ test("an index that is far behind delays appends, which bounds the journal", asy
 
 /** A home in which a process was that ended in order: so few logs that no start needs a thread for them. */
 async function filled(t: TestContext): Promise<string> {
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   const { logs, close } = await open(home);
   for (let n = 0; n < 12; n++) {
     const head = { at: "2026", labels: ["red"], filling: "x".repeat(n * 300) };
@@ -351,7 +313,6 @@ test("whatever page is garbage, every answer is right, and what is deleted leave
     }
     lost += index.file.losses;
     await close();
-    left.delete(close);
     if (isSure) assert.ok(!bytesOf(home).includes("k4"), what);
     fs.rmSync(home, { recursive: true });
   }
@@ -381,7 +342,7 @@ for (const [way, opening] of Object.entries(ways)) {
 }
 
 test("where no file can be, the index works in memory", async (t) => {
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   fs.mkdirSync(join(home, "index.db", "full"), { recursive: true });
   for (let round = 1; round <= 2; round++) {
     const { logs, index, close } = await open(home, atOnce);
@@ -411,7 +372,7 @@ for (const umask of [0o000, 0o777]) {
     test(`index.db and what is beside it have mode 0600 under umask ${umask}, also after erasing, written by ${way}`, {
       skip: windows,
     }, async (t) => {
-      const home = temporaryHome(t);
+      const home = homeFolder(t);
       const before = process.umask(umask);
       try {
         const { logs, index } = await opening(home);
@@ -459,7 +420,7 @@ function fillDisk(home: string): () => void {
 
 for (const [way, opening] of Object.entries(ways)) {
   test(`on a full disk every answer knows all, a kill loses nothing, and what is deleted leaves no byte, written by ${way}`, async (t) => {
-    const home = temporaryHome(t);
+    const home = homeFolder(t);
     const { logs, index, close } = await opening(home);
     await say(logs, "gone", "m1", "hello xylophone");
     await sayMany(logs, "a", 1, 2);
@@ -494,7 +455,7 @@ for (const [way, opening] of Object.entries(ways)) {
 
 for (const [way, opening] of Object.entries(ways)) {
   test(`on a full disk a log that the index lacks is read, found and appended to, written by ${way}`, async (t) => {
-    const home = temporaryHome(t);
+    const home = homeFolder(t);
     const { logs, index, close } = await opening(home);
     await sayMany(logs, "a", 1, 2);
     await index.sync();
@@ -527,8 +488,18 @@ for (const [way, opening] of Object.entries(ways)) {
   });
 }
 
+test("a start on a full disk that has to read a log for its index begins it again, and refuses nothing", async (t) => {
+  const home = await filled(t);
+  execute(home, "delete from logs where key = 'k3'; delete from covered");
+  fillDisk(home);
+  const { logs, index } = await open(home);
+  const { rows } = await logs.list({ limit: 100 });
+  assert.equal(rows.length, 12);
+  assert.equal(index.file.losses, 1);
+});
+
 test("what a full disk did not take until the end is found by the next start", async (t) => {
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   const { logs, index, close } = await open(home);
   await sayMany(logs, "a", 1, 2);
   await index.sync();
@@ -539,7 +510,7 @@ test("what a full disk did not take until the end is found by the next start", a
 });
 
 test("a full disk is tried again after a second", async (t) => {
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   const { logs, index } = await openWithThread(home);
   await say(logs, "a", "m1");
   await index.sync();
@@ -552,10 +523,9 @@ test("a full disk is tried again after a second", async (t) => {
 });
 
 test("on a full disk appends do not wait for the thread of an index that is far behind", async (t) => {
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   const options = { timers: atOnce, segmentBytes: 2 ** 26, mostBehindBytes: 2 ** 20 };
   const { storage, index } = await openIndexed(home, options);
-  left.add(() => storage.close());
   const logs = storage.logs("chats", projection);
   const started = new Promise<Worker>((resolve) => process.once("worker", resolve));
   await say(logs, "a", "m1");
@@ -580,7 +550,7 @@ for (const [code, syscall] of [
 ] as const) {
   const loses = code === "ENOENT";
   test(`${code} where the journal is read refuses a search, and ${loses ? "begins the index again" : "costs the index nothing"}`, async (t) => {
-    const home = temporaryHome(t);
+    const home = homeFolder(t);
     const { logs, index } = await open(home);
     await sayMany(logs, "a", 1, 9);
     const paths = new Set(fs.readdirSync(join(home, "journal"), { encoding: "utf8" }));
@@ -601,7 +571,7 @@ for (const [code, syscall] of [
 }
 
 test("of many small logs few are in memory, and none is kept as it was given", async (t) => {
-  const index = new FileIndex(join(temporaryHome(t), "index.db"));
+  const index = new FileIndex(join(homeFolder(t), "index.db"));
   const part = new CollectionIndex(index, "chats", projection);
   let most = 0;
   for (let n = 0; n < 10_000; n++) {
@@ -628,7 +598,7 @@ const deaths: Record<string, (worker: Worker) => void> = {
 for (const [dies, die] of Object.entries(deaths)) {
   for (const during of ["sync", "delete", "close"] as const) {
     test(`when the thread ${dies} during a ${during}, nothing is lost, and what was deleted leaves no byte`, async (t) => {
-      const home = temporaryHome(t);
+      const home = homeFolder(t);
       const { logs, index, worker, close } = await openWithThread(home);
       await sayMany(logs, "a", 1, 300);
       await say(logs, "gone", "m1", "hello xylophone");
@@ -674,7 +644,7 @@ test("where no thread can be started, appends go on, and the main thread writes 
   t.mock.method(process, "getBuiltinModule", (name: string) =>
     name === "node:worker_threads" ? { Worker: Thread } : load(name),
   );
-  const { logs, index } = await open(temporaryHome(t), never, 2 ** 24);
+  const { logs, index } = await open(homeFolder(t), never, 2 ** 24);
   for (let n = 1; n <= 1_030; n++) await say(logs, "a", `m${n}`);
   assert.equal(refused, 1);
   await index.sync();
@@ -716,7 +686,7 @@ async function writeLogs(logs: LogStore, sync: () => Promise<void>) {
 
 for (const [way, opening] of Object.entries(ways)) {
   test(`forgetting leaves no key, id, head, label or word in any file, written by ${way}`, async (t) => {
-    const home = temporaryHome(t);
+    const home = homeFolder(t);
     const { logs, index } = await opening(home);
     const canaries = await writeLogs(logs, () => index.sync());
     const [first = "", second = "", third = "", ...rest] = canaries.keys();
@@ -744,7 +714,7 @@ for (const [way, opening] of Object.entries(ways)) {
 }
 
 test("bytes that a killed process had yet to erase are gone soon after the next opening", async (t) => {
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   const { logs, index } = await open(home);
   const canaries = await writeLogs(logs, () => index.sync());
   const [key = "", other = ""] = canaries.keys();
@@ -765,7 +735,6 @@ test("bytes that a killed process had yet to erase are gone soon after the next 
     const keys = (await next.logs.list({ limit: 100 })).rows.map((row) => row.key);
     assert.ok(keys.includes(other));
     await next.close();
-    left.delete(next.close);
     const isGone = !keys.includes(key);
     if (isGone) gone++;
     // The report of the file that is missing names the key.
@@ -775,7 +744,7 @@ test("bytes that a killed process had yet to erase are gone soon after the next 
 });
 
 test("erasing a large index is done by the thread, while others are written and read", async (t) => {
-  const home = temporaryHome(t);
+  const home = homeFolder(t);
   const { logs, index } = await open(home);
   const random = seededRandom(104_729);
   const text = (key: string) =>

@@ -238,6 +238,7 @@ export class FileIndex {
 
   /** Removes a log; the file goes whole where it does not take that. */
   remove(collection: string, key: string): Promise<void> {
+    if (this.file.bytes > threadAfter.bytes) this.#startThread();
     return this.#insistOn({ do: "remove", collection, key });
   }
 

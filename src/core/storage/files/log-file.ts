@@ -31,8 +31,6 @@ export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
   /** Takes the changes of logs before their files do. */
   readonly journal: Journal;
   readonly recent: RecentRecords;
-  /** Logs with a failed write that could not be cut off: where they end, by the path of their file. */
-  readonly cuts: Map<string, number>;
   report(report: NewReport): void;
   /** Damage was met while reading; the same place may be named again and again. */
   damage(key: string, damage: Damage): void;
@@ -95,6 +93,10 @@ export class LogFile implements JournaledLog, OpenLog {
   #isWriting = false;
   /** Why what is on its way cannot be written to the file. */
   #fault: ThroughlineError | undefined;
+  /** Where the file must be cut back to, after a failed write. */
+  #cutAt: number | undefined;
+  /** The index was as it is since it was in doubt so many times, when the log was compared with it. */
+  comparedAfter = 0;
 
   readonly #ports: LogPorts;
   /** `undefined` until the first append is written. */
@@ -126,14 +128,10 @@ export class LogFile implements JournaledLog, OpenLog {
       file = await openOwn(ports, path);
     } catch (error) {
       if (!isCode(error, "ENOENT")) throw error;
-      const cut = ports.cuts.get(path);
-      if (cut !== undefined) await new LogFile(ports, path, key).#cut(cut);
       return undefined;
     }
     const log = new LogFile(ports, path, key, file);
     try {
-      const cut = ports.cuts.get(path);
-      if (cut !== undefined) await log.#cut(cut);
       const { damaged, ...end } = await settleEnd(ports, file, log);
       log.damaged = damaged;
       log.last = end;
@@ -418,14 +416,13 @@ export class LogFile implements JournaledLog, OpenLog {
   /** After a failed write the file ends where it did, and what is on its way is void. @returns what to throw. */
   async #undo(cause: unknown): Promise<ThroughlineError> {
     this.failed = true;
-    const end = this.#file === undefined ? noFile : this.end;
+    this.#cutAt = this.#file === undefined ? noFile : this.end;
     try {
-      await this.#cut(end);
+      await this.cutBack();
       if (this.end === 0) await this.#removeEmpty();
       this.#fault = unavailable(`${this.key} could not be written`, cause);
     } catch {
       // Until it can be cut back, it is unknown if the batch will be there.
-      this.#ports.cuts.set(this.path, end);
       this.#fault = new ThroughlineError(`${this.key} could not be written, nor cut back`, {
         code: "THROUGHLINE_OUTCOME_UNKNOWN",
         cause,
@@ -434,13 +431,19 @@ export class LogFile implements JournaledLog, OpenLog {
     return this.#fault;
   }
 
-  /** Cuts the file back to a commit, and has the journal do the same. */
-  async #cut(end: number): Promise<void> {
-    const { cuts, guard, journal } = this.#ports;
+  /** Whether the file may hold more than it should. */
+  get isUncut(): boolean {
+    return this.#cutAt !== undefined;
+  }
+
+  /** After a failed write: cuts the file back to a commit, and has the journal do the same. */
+  async cutBack(): Promise<void> {
+    if (this.#cutAt === undefined) return;
+    const { guard, journal } = this.#ports;
     guard();
-    if (end !== noFile) await this.#file?.truncate(end);
-    await journal.push(this, end).stored;
-    cuts.delete(this.path);
+    await this.#file?.truncate(this.#cutAt);
+    await journal.push(this, this.#cutAt).stored;
+    this.#cutAt = undefined;
   }
 
   /** Removes the file of a log whose first append was not stored. Where that fails, opening the log does it. */

@@ -14,24 +14,17 @@ import {
 import { LogFile, type LogPorts } from "./log-file.ts";
 import { followIndex, reportUnreadable } from "./reconcile.ts";
 
-/** An open log, and which index it was compared with. */
-interface Open {
-  readonly log: LogFile;
-  indexAge: number;
-}
-
 /** The logs of a collection that are in use: one change at a time for each, and a bound on open files. */
 export class OpenLogs {
   readonly #ports: LogPorts;
   /** In order of use, the least used first. */
-  readonly #open = new Map<string, Open>();
+  readonly #open = new Map<string, LogFile>();
   readonly #changes = new KeyedMutex();
   /** Logs whose file could not be opened, or not read, the last time. */
   readonly #unreadable = new Set<string>();
   /** Logs that a reader looked for last, in this pass of the event loop, and that are not there. */
   readonly #missing = new Set<string>();
   #closed = false;
-  #indexAge = 0;
 
   constructor(ports: LogPorts) {
     this.#ports = ports;
@@ -73,7 +66,7 @@ export class OpenLogs {
   /** Runs a read with the log open. Reads wait for nothing but the opening. */
   async read<T>(key: string, read: (log: LogFile | undefined) => Promise<T>): Promise<T> {
     this.assertOpen();
-    const ahead = this.#open.get(key)?.log;
+    const ahead = this.#open.get(key);
     // What was appended before is read too. The log may be closed by then.
     if (ahead?.isAhead) await ahead.caughtUp();
     const log = this.#usable(key);
@@ -98,19 +91,18 @@ export class OpenLogs {
 
   /** The log, if it is open and can go on being used. */
   #usable(key: string): LogFile | undefined {
-    const open = this.#open.get(key);
-    if (open === undefined) return undefined;
+    const log = this.#open.get(key);
+    if (log === undefined) return undefined;
     this.#open.delete(key);
-    this.#open.set(key, open);
-    return open.log.failed || open.indexAge !== this.#indexAge ? undefined : open.log;
+    this.#open.set(key, log);
+    return log.failed || log.comparedAfter !== this.#ports.index.doubts ? undefined : log;
   }
 
   /** The log, opened if it is there. Within `alone` only. */
   async opened(key: string): Promise<LogFile | undefined> {
     const usable = this.#usable(key);
     if (usable !== undefined) return usable;
-    await this.shut(key);
-    const indexAge = this.#indexAge;
+    const { doubts } = this.#ports.index;
     this.#missing.delete(key);
     const log = await this.#openFile(key);
     if (log === undefined) {
@@ -136,30 +128,31 @@ export class OpenLogs {
       await log.close();
       throw error;
     }
-    this.#add(log, indexAge);
+    this.#add(log, doubts);
     return log;
   }
 
   /** A log that is not there yet: what is written first makes its file. Within `alone` only. */
   begun(key: string): LogFile {
     const log = new LogFile(this.#ports, this.path(key), key);
-    this.#add(log, this.#indexAge);
+    this.#add(log, this.#ports.index.doubts);
     return log;
   }
 
-  #add(log: LogFile, indexAge: number): void {
-    this.#open.set(log.key, { log, indexAge });
+  #add(log: LogFile, doubts: number): void {
+    log.comparedAfter = doubts;
+    this.#open.set(log.key, log);
     void this.closeLeastUsed();
   }
 
   /** Resolves when what is on its way to a log is stored or void. */
   async caughtUp(key: string): Promise<void> {
-    await this.#open.get(key)?.log.caughtUp();
+    await this.#open.get(key)?.caughtUp();
   }
 
   /** Closes a log, once what is on its way to it is stored or void. */
   async shut(key: string): Promise<void> {
-    const log = this.#open.get(key)?.log;
+    const log = this.#open.get(key);
     this.#open.delete(key);
     await log?.caughtUp();
     await log?.close();
@@ -168,7 +161,11 @@ export class OpenLogs {
   async #openFile(key: string): Promise<LogFile | undefined> {
     const path = this.path(key);
     const open = () => LogFile.open(this.#ports, path, key);
+    const before = this.#open.get(key);
     try {
+      await before?.caughtUp();
+      await before?.cutBack();
+      await this.shut(key);
       const log = await open().catch(async (error) => {
         if (!isCode(error, "EMFILE", "ENFILE")) throw error;
         await this.closeLeastUsed(0);
@@ -207,17 +204,12 @@ export class OpenLogs {
     throw unavailable(`${key}: the disk still refuses to sync it. Nothing was stored`);
   }
 
-  /** The index was lost: every log is compared with the new one before it is used again. */
-  indexLost(): void {
-    this.#indexAge++;
-  }
-
   /** Closes the least used logs that nothing is waiting for, down to `keep`. Never rejects. */
   async closeLeastUsed(keep = this.#ports.maxOpen): Promise<void> {
     const closing: Promise<void>[] = [];
-    for (const [key, { log }] of this.#open) {
+    for (const [key, log] of this.#open) {
       if (this.#open.size <= keep) break;
-      if (log.isAhead || this.#changes.isLocked(key)) continue;
+      if (log.isAhead || log.isUncut || this.#changes.isLocked(key)) continue;
       this.#open.delete(key);
       closing.push(log.close().catch(() => undefined)); // nothing is lost by it
     }

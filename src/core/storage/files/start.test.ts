@@ -1,36 +1,17 @@
 // What a start trusts the index for, and what it looks at.
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
 import { setTimeout as delay, setImmediate as nextPass } from "node:timers/promises";
 import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
-import { type IndexedHomeOptions, openIndexed } from "../../../../test/support/indexed-home.ts";
+import { homeFolder, killedCopy, openIndexed } from "../../../../test/support/indexed-home.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn, projection } from "../../../../test/support/storage-workload.ts";
 import { type Disk, realDisk } from "../disk/disk.ts";
 import type { LogStore } from "../log-store.ts";
-import type { FileStorage } from "./file-storage.ts";
 import type { FileIndex } from "./index.ts";
-
-const opened = new Set<FileStorage>();
-
-function folder(t: TestContext): string {
-  const path = fs.mkdtempSync(join(tmpdir(), "throughline-start-"));
-  t.after(async () => {
-    for (const storage of opened) await storage.close();
-    fs.rmSync(path, { recursive: true, force: true });
-  });
-  return path;
-}
-
-async function open(home: string, options: IndexedHomeOptions = {}) {
-  const one = await openIndexed(home, options);
-  opened.add(one.storage);
-  return one;
-}
 
 const say = (logs: LogStore, key: string, id = "m1") =>
   logs.append(key, [{ id, content: `words of ${id} in ${key}` }]);
@@ -40,25 +21,18 @@ async function listed(logs: LogStore): Promise<readonly string[]> {
   return rows.map(({ key, seq }) => `${key}${seq}`).sort();
 }
 
-/** The home as a kill leaves it now. */
-function killed(t: TestContext, home: string): string {
-  const copy = folder(t);
-  fs.cpSync(home, copy, { recursive: true });
-  return copy;
-}
-
 /** A home in which one process said something in these and ended, and the next one said more and was killed. */
 async function killedHome(t: TestContext, ...keys: readonly string[]): Promise<string> {
-  const home = folder(t);
-  const before = await open(home);
+  const home = homeFolder(t);
+  const before = await openIndexed(home);
   for (const key of keys) await say(before.storage.logs("chats", projection), key);
   await before.storage.close();
-  const { storage, index } = await open(home);
+  const { storage, index } = await openIndexed(home);
   const logs = storage.logs("chats", projection);
   await listed(logs);
   await index.sync();
   for (const key of keys) await say(logs, key, "m2");
-  return killed(t, home);
+  return killedCopy(t, home);
 }
 
 /** A disk whose folder of chats can be read only once `release` was called. */
@@ -79,7 +53,7 @@ function heldBack() {
 test("after a kill lists and searches have all that was stored, before the folder of chats is read", async (t) => {
   const home = await killedHome(t, "a", "b");
   const { disk, release } = heldBack();
-  const { storage, coverage } = await open(home, { disk });
+  const { storage, coverage } = await openIndexed(home, { disk });
   const logs = storage.logs("chats", projection);
   assert.equal(coverage, "covered");
   const first = await Promise.race([listed(logs), delay(2_000).then(release)]);
@@ -95,7 +69,7 @@ test("after a kill, what other programs did to the folder is found while nobody 
   const other = await killedHome(t, "c");
   fs.rmSync(join(home, "chats", "a.jsonl"));
   fs.copyFileSync(join(other, "chats", "c.jsonl"), join(home, "chats", "c.jsonl"));
-  const { storage } = await open(home);
+  const { storage } = await openIndexed(home);
   const logs = storage.logs("chats", projection);
   // Of the file that is gone, which is looked for last.
   const repaired = new Promise(storage.onRepair.bind(storage));
@@ -104,8 +78,8 @@ test("after a kill, what other programs did to the folder is found while nobody 
 });
 
 test("after a clean end the folder of chats is not read, unless a name in it changed since", async (t) => {
-  const home = folder(t);
-  const first = await open(home);
+  const home = homeFolder(t);
+  const first = await openIndexed(home);
   const logs = first.storage.logs("chats", projection);
   await listed(logs);
   await say(logs, "a");
@@ -114,7 +88,7 @@ test("after a clean end the folder of chats is not read, unless a name in it cha
     if (changes) fs.writeFileSync(join(home, "chats", "note.txt"), "");
     const { disk, read, release } = heldBack();
     release();
-    const { storage, coverage } = await open(home, { disk });
+    const { storage, coverage } = await openIndexed(home, { disk });
     assert.deepEqual(await listed(storage.logs("chats", projection)), ["a1"]);
     assert.equal(coverage, changes ? "names" : "all");
     assert.equal(read.includes(join(home, "chats")), changes);
@@ -124,7 +98,7 @@ test("after a clean end the folder of chats is not read, unless a name in it cha
 
 for (const what of ["a deletion", "an erasure"] as const) {
   test(`a kill in the middle of ${what} has the next start compare the logs with the index`, async (t) => {
-    const home = folder(t);
+    const home = homeFolder(t);
     const disk = faultyDisk(realDisk, {
       fault: "EIO",
       at: 1,
@@ -132,14 +106,14 @@ for (const what of ["a deletion", "an erasure"] as const) {
       call: what === "a deletion" ? "unlink" : "rename",
       path: /chats\/a\.jsonl/,
     });
-    const { storage, index } = await open(home, { disk });
+    const { storage, index } = await openIndexed(home, { disk });
     const logs = storage.logs("chats", projection);
     await listed(logs);
     await say(logs, "a");
     await index.sync();
-    assert.equal((await open(killed(t, home))).coverage, "covered");
+    assert.equal((await openIndexed(killedCopy(t, home))).coverage, "covered");
     await assert.rejects(what === "a deletion" ? logs.delete("a") : logs.erase("a", ["m1"]));
-    const next = await open(killed(t, home));
+    const next = await openIndexed(killedCopy(t, home));
     assert.equal(next.coverage, "unknown");
     assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a1"]);
     disk.heal();
@@ -147,24 +121,24 @@ for (const what of ["a deletion", "an erasure"] as const) {
 }
 
 test("a log that was deleted leaves its collection covered", async (t) => {
-  const home = folder(t);
-  const { storage, index } = await open(home);
+  const home = homeFolder(t);
+  const { storage, index } = await openIndexed(home);
   const logs = storage.logs("chats", projection);
   for (const key of ["a", "b"]) await say(logs, key);
   await listed(logs);
   await logs.delete("a");
   await index.sync();
   await nextPass();
-  const next = await open(killed(t, home));
+  const next = await openIndexed(killedCopy(t, home));
   assert.equal(next.coverage, "covered");
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["b1"]);
 });
 
 test("what only the journal had of a collection that was not opened is found when it is", async (t) => {
   const home = await killedHome(t, "a");
-  const { storage } = await open(home);
+  const { storage } = await openIndexed(home);
   await storage.close();
-  const next = await open(home);
+  const next = await openIndexed(home);
   assert.equal(next.coverage, "unknown");
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a2"]);
 });
@@ -174,7 +148,7 @@ test("what a power cut left in the journal alone is found in a collection that i
   const path = join(home, "chats", "a.jsonl");
   const stored = fs.readFileSync(path, "utf8");
   fs.truncateSync(path, stored.lastIndexOf("\n", stored.indexOf("m2")) + 1);
-  const { storage, index } = await open(home);
+  const { storage, index } = await openIndexed(home);
   const other = storage.logs("other", projection);
   await say(other, "x");
   await listed(other);
@@ -190,16 +164,16 @@ for (const isRefused of [false, true]) {
     : "lists a chat that only the journal has";
   test(`an index that is lost soon after a power cut ${what}${isRefused ? " cannot be made" : ""}`, async (t) => {
     const home = await killedHome(t, "a");
-    const { storage: before } = await open(home);
+    const { storage: before } = await openIndexed(home);
     await say(before.logs("chats", projection), "b");
-    const cut = killed(t, home);
+    const cut = killedCopy(t, home);
     fs.rmSync(join(cut, "chats", "b.jsonl"));
     const fault = { fault: "EIO", at: 1, repeat: "forever", call: "open" } as const;
     const disk = faultyDisk(realDisk, {
       ...fault,
       path: isRefused ? /chats\/b\.jsonl/ : /no such/,
     });
-    const { storage, index } = await open(cut, { disk });
+    const { storage, index } = await openIndexed(cut, { disk });
     const logs = storage.logs("chats", projection);
     assert.deepEqual(await listed(logs), ["a2", "b1"]);
     await index.sync();
@@ -211,22 +185,22 @@ for (const isRefused of [false, true]) {
     await index.sync();
     const reports = storage.repairs().map(({ key, kind }) => `${key}: ${kind}`);
     assert.deepEqual(reports, isRefused ? ["chats/b: unreadable_log"] : []);
-    const next = await open(killed(t, cut));
+    const next = await openIndexed(killedCopy(t, cut));
     assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a2", "b1"]);
     disk.heal();
   });
 }
 
 test("what the index had before a kill is not looked up again for the journal", async (t) => {
-  const home = folder(t);
-  const { storage, index } = await open(home);
+  const home = homeFolder(t);
+  const { storage, index } = await openIndexed(home);
   const logs = storage.logs("chats", projection);
   await listed(logs);
   for (const key of ["a", "b", "c"]) await say(logs, key);
   await index.sync();
   await say(logs, "b", "m2");
   const lookedUp: string[] = [];
-  const next = await open(killed(t, home), {
+  const next = await openIndexed(killedCopy(t, home), {
     onOpened(part) {
       const recovered = part.recovered.bind(part);
       part.recovered = (log, since) => {
@@ -277,10 +251,10 @@ test("a home that is idle frees what its journal holds, and goes on with the sam
 
 test("of two collections, what one of them did after a kill does not hide what the journal had of the other", async (t) => {
   const home = await killedHome(t, "a");
-  const first = await open(home);
+  const first = await openIndexed(home);
   const other = first.storage.logs("other", projection);
   await say(other, "x");
-  await first.index.sync();
-  const next = await open(killed(t, home));
+  await first.index.catchUp();
+  const next = await openIndexed(killedCopy(t, home));
   assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a2"]);
 });
