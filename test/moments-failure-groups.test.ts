@@ -168,7 +168,8 @@ test("a reaction before any answer is kept, says why it judges nothing, and trai
 });
 
 test("of opposite judgements of one turn the later one trains, and a retracted one never does", async () => {
-  const world = await MomentsWorld.open();
+  const disk = new SimulatedDisk();
+  const world = await MomentsWorld.open({}, disk);
   world.say(...joke);
   const first = await world.react();
   world.clock.pass(1_000);
@@ -180,6 +181,15 @@ test("of opposite judgements of one turn the later one trains, and a retracted o
   assert.deepEqual(await labels(), [[false], [[first, "later_judgement"]]]);
   await world.packages.retract(second, { by: "ann", reason: "a slip" });
   assert.deepEqual(await labels(), [[true], [[second, "retracted"]]]);
+  // Where it cannot be read what became of the later one, neither is trained.
+  const torn = await disk.open(`${path}/${second}.status.json`, "write");
+  await torn.truncate(20);
+  await torn.close();
+  const neither = [
+    [first, "later_judgement"],
+    [second, "unverified"],
+  ];
+  assert.deepEqual(await labels(), [[], neither]);
   await world.packages.retract(first, { by: "ann", reason: null });
   assert.deepEqual((await labels())[0], []);
 });

@@ -64,7 +64,7 @@ export class Command extends Base {
   }
 
   /** Adds settings to each command of this group: where the companion is. */
-  eachTakes(...names: readonly SettingName[]): void {
+  eachTakes(...names: readonly (SettingName | "json")[]): void {
     for (const command of this.commands) command.takes(...names);
   }
 

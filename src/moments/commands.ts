@@ -33,7 +33,6 @@ const addFeedbackCommand: AddCommand = (program, context) => {
       "List the packages, newest first, and whether each is uploaded, pending or dead. A dead upload is " +
         "tried again only by `feedback upload`.",
     )
-    .takes("json")
     .action(async (flags) => (await feedbackCommands()).list(flags, context));
   addRecord(feedback, context);
   addExport(feedback, context);
@@ -41,7 +40,7 @@ const addFeedbackCommand: AddCommand = (program, context) => {
   addMarks(feedback, context);
   addCare(feedback, context);
   addRemoval(feedback, context);
-  feedback.eachTakes("home");
+  feedback.eachTakes("json", "home");
 };
 
 /** `feedback`. */
@@ -67,7 +66,6 @@ function addRecord(feedback: Command, context: Context): void {
     .option("--score <number>", "from -1 to 1, negative for a negative sentiment", number(-1, 1))
     .option("--correction <text>", "what the answer should have been", notEmpty)
     .option("--note <text>", "what to do differently next time", notEmpty)
-    .takes("json")
     .action(async (flags) => (await feedbackCommands()).record(flags, context));
 }
 
@@ -118,7 +116,6 @@ function addExport(feedback: Command, context: Context): void {
       wholeNumber(1, 100_000_000),
     )
     .option("--replace", "replace an existing export")
-    .takes("json")
     .action(async (flags) =>
       (await import("./commands/feedback-export.ts")).exportPackages(flags, context),
     );
@@ -131,7 +128,7 @@ function addUpload(feedback: Command, context: Context): void {
       "Upload pending packages now, and retry dead uploads. The exit code is 1 if any upload is still " +
         "pending or dead.",
     )
-    .takes("createBucket", "json")
+    .takes("createBucket")
     .action(async (flags) => (await feedbackCommands()).upload(flags, context));
 }
 
@@ -141,13 +138,11 @@ function addMarks(feedback: Command, context: Context): void {
     .description("Protect a package from every purge.")
     .option("--reason <text>", "why")
     .option("--release", "end the protection")
-    .takes("json")
     .action(async (name, flags) => (await packages()).preserve(name, flags, context));
   feedback
     .command("retract <package>")
     .description("Take a reaction back. The package stays, but is left out of every export.")
     .option("--reason <text>", "why")
-    .takes("json")
     .action(async (name, flags) => (await packages()).retract(name, flags, context));
 }
 
@@ -155,7 +150,6 @@ function addCare(feedback: Command, context: Context): void {
   feedback
     .command("verify [packages...]")
     .description("Check every byte of these packages, or of all, against its checksum.")
-    .takes("json")
     .action(async (names, flags) => (await packages()).verify(names, flags, context));
   feedback
     .command("import <path>")
@@ -165,7 +159,6 @@ function addCare(feedback: Command, context: Context): void {
     .option("--allow-export", "the people in them agreed to their use for training")
     .option("--allow-upload", "the people in them agreed to their upload")
     .option("--by <name>", "who confirms this", notEmpty)
-    .takes("json")
     .action(async (path, flags) => (await packages()).importSeeds(path, flags, context));
 }
 
@@ -185,7 +178,6 @@ function addRemoval(feedback: Command, context: Context): void {
       "--cut-off",
       "remove from the bucket what uploads left that broke off a day ago or earlier",
     )
-    .takes("json")
     .action(async (flags) => (await packages()).purge(flags, context));
   feedback
     .command("delete [package]")
@@ -195,7 +187,6 @@ function addRemoval(feedback: Command, context: Context): void {
     .option("--all", "every package")
     .option("--in-bucket", "also search the bucket for packages of another home")
     .option("--yes", "do not ask for confirmation")
-    .takes("json")
     .action(async (name, flags) => (await packages()).remove(name, flags, context));
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { exported } from "../../../test/support/feedback-export-files.ts";
+import { exported, lines } from "../../../test/support/feedback-export-files.ts";
 import {
   filesUnder,
   type Line,
@@ -9,6 +9,7 @@ import {
   samplePackage,
 } from "../../../test/support/feedback-packages.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
+import type { Manifest } from "../package/record.ts";
 import {
   type ExportProgress,
   type FeedbackExportOptions,
@@ -82,6 +83,14 @@ describe("an export without rows", () => {
   }
 });
 
+const corrected = (correction: Manifest["correction"]): PackageShape => ({
+  manifest: { sentiment: "negative", correction },
+});
+const [, ...answer] = samplePackage(0)
+  .messages.slice(0, 3)
+  .map(({ text }) => text);
+const answerOfSample = answer.join("\n\n");
+
 describe("the report", () => {
   const export_ = { ...samplePackage(0).manifest.consent, export: false };
   const rows: readonly (readonly [reason: string, shape: PackageShape, format?: "dpo"])[] = [
@@ -103,9 +112,12 @@ describe("the report", () => {
       },
     ],
     ["no_correction", {}, "dpo"],
+    ["no_correction", corrected({ text: "do not shout", kind: "note" }), "dpo"],
+    ["no_correction", corrected({ text: " \n", kind: "replacement" }), "dpo"],
+    ["no_correction", corrected({ text: answerOfSample, kind: "replacement" }), "dpo"],
   ];
   for (const [reason, shape, format = "kto"] of rows) {
-    test(`names a package that was left out as ${reason}`, async () => {
+    test(`names a package that was left out as ${reason}${JSON.stringify(shape.manifest?.correction ?? "")}`, async () => {
       const one = samplePackage(0, shape);
       const { report, reads } = await exported([one], { format });
       assert.deepEqual(report.skipped, [{ name: one.name, reason }]);
@@ -177,21 +189,6 @@ describe("the report", () => {
     assert.deepEqual(report.packages, { listed: 2, exported: 1, not_selected: 1, skipped: 0 });
     assert.equal(report.filters.person, "Grace");
   });
-
-  for (const path of ["feedback.json", "messages.json", "audio.wav", "frames/000000.jpg"]) {
-    test(`names a package as unverified whose ${path} changed or went after the listing`, async () => {
-      for (const change of ["flipped", "gone"]) {
-        const one = samplePackage(0, { frames: [-1_000], samples: 16 });
-        const bytes = Buffer.from(one.files.get(path) ?? []);
-        bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
-        if (change === "gone") one.files.delete(path);
-        else one.files.set(path, bytes);
-        const { report, files } = await exported([one], { format: "imagefolder" });
-        assert.deepEqual(report.skipped, [{ name: one.name, reason: "unverified" }]);
-        assert.deepEqual([...files.keys()], ["README.md", "export-report.json"]);
-      }
-    });
-  }
 });
 
 test("a package is compared whole where it gives a row, and its words alone are read where it gives none", async () => {
@@ -201,18 +198,6 @@ test("a package is compared whole where it gives a row, and its words alone are 
     assert.deepEqual(verified, options.format === "dpo" ? [] : [one.name]);
     const media = reads.filter((path) => /(jpg|wav)$/.test(path)).length;
     assert.equal(media, options.format === "imagefolder" ? 2 : 0);
-  }
-});
-
-test("a damaged file keeps its package out of formats too that have no use for it", async () => {
-  for (const path of ["audio.wav", "frames/000000.jpg"]) {
-    for (const format of ["kto", "imagefolder", "jsonl"] as const) {
-      const one = samplePackage(0, { frames: [-1_000], samples: 16 });
-      one.files.set(path, Buffer.from("rotten"));
-      const { report } = await exported([one, samplePackage(1)], { format });
-      assert.deepEqual(report.skipped, [{ name: one.name, reason: "unverified" }], format);
-      assert.equal(report.rows.total, 1);
-    }
   }
 });
 
@@ -226,6 +211,26 @@ test("pictures and sound without consent are in no row", async () => {
     reads.filter((path) => /jpg|wav/.test(path)),
     [],
   );
+});
+
+test("pictures of the camera have their places at the last user's message, text as null", async () => {
+  const said: Line[] = [
+    ["USER", "Hi"],
+    ["ASSISTANT", "Hello"],
+    ["USER", "Look"],
+    ["ASSISTANT", "A cat"],
+  ];
+  const shape: PackageShape = { lines: said, target: [3, 3], manifest: { latched: {} } };
+  const one = samplePackage(0, { ...shape, frames: [-2_000, -1_000] });
+  const { files } = await exported([one], { format: "imagefolder" });
+  const [row] = lines(files.get("metadata.jsonl"));
+  const image = { type: "image", text: null };
+  const text = (text: string) => ({ type: "text", text });
+  assert.deepEqual(row?.["prompt"], [
+    { role: "user", content: [text("Hi")] },
+    { role: "assistant", content: [text("Hello")] },
+    { role: "user", content: [image, image, text("Look")] },
+  ]);
 });
 
 test("progress tells each package of both phases, in order", async () => {

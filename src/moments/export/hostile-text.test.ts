@@ -29,7 +29,7 @@ describe("hostile text", () => {
             sentiment: "negative",
             what: text,
             trigger: text,
-            latched: { system_prompt: `prompt ${text}` },
+            latched: { system_prompt: `prompt ${text}`, [text]: [text] },
             people: [text],
             correction: { text, kind: "replacement" },
             consent: { ...samplePackage(0).manifest.consent, wording: text },

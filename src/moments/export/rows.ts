@@ -3,7 +3,7 @@ import type { Attachment } from "../../core/chat/message.ts";
 import { printableJson } from "../../core/chat/printable.ts";
 import { isoTime } from "../../core/clock.ts";
 import { attachmentFile, messagesFile } from "../package/content.ts";
-import type { Manifest, PackageMessage } from "../package/record.ts";
+import type { Manifest } from "../package/record.ts";
 import { chooseFrames } from "./frame-choice.ts";
 import {
   delivered,
@@ -55,7 +55,10 @@ export const formats: Readonly<Record<FeedbackExportFormat, Format>> = {
       if (typeof turn === "string") return turn;
       const { pictures, counts } = await picturesOf(from, turn, options);
       const row = {
-        ...visionRow(from.manifest, turn, counts),
+        id: from.manifest.id,
+        prompt: withImages(plainPrompt(turn), counts),
+        completion: withImages(assistantSays(turn.answer), []),
+        label: from.manifest.sentiment === "positive",
         // From the export's folder; the name makes the column `images` for its reader.
         images_file_names: pictures.map(({ path }) => path),
       };
@@ -66,8 +69,10 @@ export const formats: Readonly<Record<FeedbackExportFormat, Format>> = {
     file: "packages.jsonl",
     says: "Each row is a package as it was recorded. Paths in `media` begin in the folder that the packages are kept in; the media are not in this export.",
     async row({ manifest, messages }) {
-      const { consent, num_frames: frames } = manifest;
-      const row = packageRow(manifest, consent.messages ? messages : []);
+      const { name, files, consent, num_frames: frames } = manifest;
+      const paths = files.map(({ path }) => path).filter((path) => path !== messagesFile);
+      const media = paths.map((path) => `${name}/${path}`);
+      const row = { name, record: manifest, messages: consent.messages ? messages : [], media };
       return { row, pictures: [], frames, cutTurns: 0 };
     },
   },
@@ -90,7 +95,7 @@ async function textRow(
 }
 
 /** Makes a row for KTO. The members of each row are in the order that the documents name; each has one type in all rows. */
-export function ktoRow(manifest: Manifest, turn: JudgedTurn) {
+function ktoRow(manifest: Manifest, turn: JudgedTurn) {
   const { id, sentiment, score, what, trigger, session_id } = manifest;
   return {
     id,
@@ -111,7 +116,7 @@ export function createdAt({ timestamp }: Manifest): string {
 }
 
 /** Makes a pair with the answer that a person would have wanted; a note on how to behave is none. */
-export function dpoRow({ id, correction }: Manifest, turn: JudgedTurn) {
+function dpoRow({ id, correction }: Manifest, turn: JudgedTurn) {
   const { text, kind } = correction ?? {};
   const isUsable = kind === "replacement" && text?.trim() !== "" && text !== turn.answer;
   if (text === undefined || !isUsable) return "no_correction" as const;
@@ -123,16 +128,6 @@ export function dpoRow({ id, correction }: Manifest, turn: JudgedTurn) {
   };
 }
 
-/** @param images how many pictures stand in each message of the prompt. */
-export function visionRow(manifest: Manifest, turn: JudgedTurn, images: readonly number[]) {
-  return {
-    id: manifest.id,
-    prompt: withImages(plainPrompt(turn), images),
-    completion: withImages(assistantSays(turn.answer), []),
-    label: manifest.sentiment === "positive",
-  };
-}
-
 /** Gives messages structured content, with a place for each picture, which the row's pictures fill in order. */
 function withImages(messages: readonly PlainMessage[], images: readonly number[]) {
   const place = { type: "image", text: null } as const;
@@ -140,13 +135,6 @@ function withImages(messages: readonly PlainMessage[], images: readonly number[]
     role,
     content: [...Array(images[index] ?? 0).fill(place), { type: "text", text: content } as const],
   }));
-}
-
-/** Makes a row of a whole package. Paths in `media` begin in the folder that the packages are in. */
-export function packageRow(manifest: Manifest, messages: readonly PackageMessage[]) {
-  const { name, files } = manifest;
-  const paths = files.map(({ path }) => path).filter((path) => path !== messagesFile);
-  return { name, record: manifest, messages, media: paths.map((path) => `${name}/${path}`) };
 }
 
 /** Reads the pictures of the judged turn: those of each message, and in the last one what the camera saw. */

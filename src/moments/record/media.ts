@@ -80,8 +80,8 @@ export class FrameBuffer extends Ring<BufferedFrame> {
   #isEncoding = false;
   #last: FrameFacts | undefined;
   #seq = 0;
-  /** How many came, kept or too soon. */
-  fed = 0;
+  /** When the last one came, kept or too soon. */
+  fedMs = Number.NEGATIVE_INFINITY;
 
   constructor(keepsMetadata = false, encoder?: FrameEncoder) {
     super({ count: limits.frames, bytes: limits.frameBytes, ageMs: limits.mediaAgeMs });
@@ -93,7 +93,7 @@ export class FrameBuffer extends Ring<BufferedFrame> {
     const size = jpegFacts(jpeg);
     if ((size?.bytes ?? jpeg.length) > limits.oneFrameBytes) return "too_large";
     if (size === undefined) return "not_jpeg";
-    this.fed++;
+    this.fedMs = facts.atMs;
     if (!this.isDue(facts)) return "throttled";
     this.#last = facts;
     const whole = jpeg.subarray(0, size.bytes);
@@ -156,8 +156,8 @@ export interface BufferedAudio {
 /** The last samples, in the pieces in which they were fed. */
 export class AudioBuffer extends Ring<BufferedAudio> {
   #seq = 0;
-  /** How many chunks came. */
-  fed = 0;
+  /** When the last chunk came. */
+  fedMs = Number.NEGATIVE_INFINITY;
 
   constructor() {
     const bytes = limits.audioSamples * 2;
@@ -173,7 +173,7 @@ export class AudioBuffer extends Ring<BufferedAudio> {
     const samples = chunk instanceof Uint8Array ? samplesOf(chunk, encoding) : chunk;
     if (samples === undefined) return "format";
     const { length } = samples;
-    if (length > 0) this.fed++;
+    if (length > 0) this.fedMs = atMs;
     // The beginning of a chunk that is too long would be dropped at once.
     for (let end = Math.max(length - limits.audioSamples, 0); end < length; ) {
       const pcm = pcmOf(samples.subarray(end, end + limits.audioPieceSamples));

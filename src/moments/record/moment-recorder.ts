@@ -46,6 +46,8 @@ const maxWaiting = 4;
 /** The same touch of the same turn within this time repeats the first. */
 const duplicateMs = 30_000;
 const hourMs = 3_600_000;
+/** Pictures or sound that came so lately are coming in. */
+const capturingMs = 3_000;
 /**
  * How many moments an hour keep pictures and sound. One more keeps its label and its words: a person is never
  * refused for being frequent.
@@ -176,10 +178,14 @@ export class MomentRecorder {
     return this.#consent;
   }
 
-  /** How many pictures and chunks of sound came since the start, kept or too soon. */
-  get fed(): { readonly frames: number; readonly audio: number } {
-    const { frames, audio } = this.#buffers;
-    return { frames: frames.fed, audio: audio.fed };
+  /** Whether pictures and sound come in now, by whatever way. */
+  get capturing(): { readonly frames: boolean; readonly audio: boolean } {
+    const { frames, audio, now } = this.#buffers;
+    const sinceMs = now() - capturingMs;
+    const isComing = (stream: "frames" | "audio", fedMs: number) => {
+      return this.#consent[stream] && fedMs > sinceMs;
+    };
+    return { frames: isComing("frames", frames.fedMs), audio: isComing("audio", audio.fedMs) };
   }
 
   /**

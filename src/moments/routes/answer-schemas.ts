@@ -9,6 +9,7 @@ const consentFields = {
   upload: z.boolean(),
   export: z.boolean(),
 };
+const sentiment = z.enum(["positive", "negative"]);
 export const consent = z
   .object({
     ...consentFields,
@@ -67,7 +68,7 @@ export const reactions = z
       z
         .object({
           message_ids: z.array(z.string()).describe("The answers and tool results of the turn."),
-          sentiment: z.enum(["positive", "negative"]),
+          sentiment,
           name: z.string().describe("Of its package."),
         })
         .meta({ id: "MessageReaction" }),
@@ -95,7 +96,7 @@ const audio = z
 const feedback = z
   .looseObject({
     timestamp: z.number().describe("Seconds since 1970."),
-    sentiment: z.enum(["positive", "negative"]),
+    sentiment,
     what: z.string(),
     trigger: z.string(),
     num_messages: count,

@@ -63,6 +63,15 @@ async function listening(
   return { ...c, port, moments, open };
 }
 
+/** Agreed to, and with one WebSocket open. */
+async function connected(t: TestContext, consent: object = agreed) {
+  const c = await listening(t);
+  await c.post("/api/feedback/consent", consent);
+  const socket = c.open();
+  await once(socket, "open");
+  return { c, socket };
+}
+
 function message(kind: number, payload: Uint8Array, time = Number.NaN): Buffer {
   const header = Buffer.alloc(mediaHeaderBytes);
   header.writeUInt8(kind);
@@ -113,10 +122,7 @@ test("what a WebSocket sends is in the buffers, and everyone who watches hears o
 
 for (const order of ["before", "after"]) {
   test(`a picture that is sent ${order} the sound of one WebSocket keeps the time that its clock gave`, async (t) => {
-    const c = await listening(t);
-    await c.post("/api/feedback/consent", agreed);
-    const socket = c.open();
-    await once(socket, "open");
+    const { c, socket } = await connected(t);
     // The clock of the sender began at another time, and all of it is sent late.
     const begun = 123_456_789.25;
     const sent = message(2, await picture(), begun + 250);
@@ -175,10 +181,7 @@ test("who watches hears at once what was agreed to, also at another process", as
 });
 
 test("what only one stream was agreed to is taken of, the other is refused and told", async (t) => {
-  const c = await listening(t);
-  await c.post("/api/feedback/consent", { ...agreed, frames: false });
-  const socket = c.open();
-  await once(socket, "open");
+  const { c, socket } = await connected(t, { ...agreed, frames: false });
   socket.send(message(2, await picture()));
   const [text] = (await once(socket, "message")) as [Buffer];
   assert.deepEqual(JSON.parse(String(text)), { refused: { "frame: off": 1 } });
@@ -195,10 +198,7 @@ for (const [what, data, code] of [
   ["a picture of more than 2 MiB", message(2, new Uint8Array(2 * 1024 * 1024 + 1)), 1009],
 ] as const) {
   test(`${what} closes the WebSocket with ${code}`, async (t) => {
-    const c = await listening(t);
-    await c.post("/api/feedback/consent", agreed);
-    const socket = c.open();
-    await once(socket, "open");
+    const { c, socket } = await connected(t);
     socket.send(data);
     assert.equal((await closed(socket)).code, code);
     await holds(async () => (await c.get("/api/feedback/stats")).frames === 0);
@@ -206,10 +206,7 @@ for (const [what, data, code] of [
 }
 
 test("what is no JPEG, and half a sample, are refused, and the WebSocket stays", async (t) => {
-  const c = await listening(t);
-  await c.post("/api/feedback/consent", agreed);
-  const socket = c.open();
-  await once(socket, "open");
+  const { c, socket } = await connected(t);
   socket.send(message(2, new Uint8Array(64)));
   socket.send(message(1, new Uint8Array(3)));
   socket.send(message(1, sound(100)));
@@ -219,10 +216,7 @@ test("what is no JPEG, and half a sample, are refused, and the WebSocket stays",
 });
 
 test("who sends faster than anything real is read more slowly, and nothing of it is lost", async (t) => {
-  const c = await listening(t);
-  await c.post("/api/feedback/consent", agreed);
-  const socket = c.open();
-  await once(socket, "open");
+  const { c, socket } = await connected(t);
   const large = message(2, new Uint8Array(1_000_000));
   const begun = performance.now();
   for (let count = 0; count < 21; count++) socket.send(large);
@@ -259,10 +253,7 @@ test(`${mediaLimits.sockets} WebSockets are open at once, one more is 503, and w
 });
 
 test("closing the server says good-bye to a WebSocket with 1001, and waits for no sender", async (t) => {
-  const c = await listening(t);
-  await c.post("/api/feedback/consent", agreed);
-  const socket = c.open();
-  await once(socket, "open");
+  const { c, socket } = await connected(t);
   const deaf = c.open();
   await once(deaf, "open");
   deaf.pause();

@@ -36,8 +36,6 @@ export const mediaLimits = {
 } as const;
 
 const lookEveryMs = 1_000;
-/** Pictures or sound that came so lately are coming in. */
-const capturingMs = 3_000;
 /** How long a sender has to notice that the server ends. */
 const closeMs = 200;
 
@@ -48,8 +46,7 @@ const maxMessageBytes = 2 * 1024 * 1024 + mediaHeaderBytes;
 
 /** The numbers of the rolling buffers as they are published, and whether anything comes in. */
 export type BufferState = MomentsStatistics & {
-  /** Whether pictures and sound come in now, by whatever router. */
-  readonly capturing: { readonly frames: boolean; readonly audio: boolean };
+  readonly capturing: MomentRecorder["capturing"];
 };
 
 /** Everybody who sends pictures and sound, and the state of what they fill. */
@@ -59,10 +56,6 @@ export class MediaSockets {
   readonly #tell: (state: BufferState) => void;
   readonly #sockets = new Set<MediaSocket>();
   readonly #timer: NodeJS.Timeout;
-  readonly #seen = {
-    frames: { count: 0, atMs: Number.NEGATIVE_INFINITY },
-    audio: { count: 0, atMs: Number.NEGATIVE_INFINITY },
-  };
   #published = "";
   #isOver = false;
 
@@ -110,8 +103,7 @@ export class MediaSockets {
 
   /** The state of the buffers now. */
   state(): BufferState {
-    const capturing = { frames: this.#isComing("frames"), audio: this.#isComing("audio") };
-    return { ...this.#moments.statistics(), capturing };
+    return { ...this.#moments.statistics(), capturing: this.#moments.recorder.capturing };
   }
 
   /** Takes no more in, and closes those that are open. */
@@ -140,17 +132,6 @@ export class MediaSockets {
     if (text === this.#published) return;
     this.#published = text;
     this.#tell(state);
-  }
-
-  #isComing(stream: "frames" | "audio"): boolean {
-    const { fed, consent } = this.#moments.recorder;
-    const seen = this.#seen[stream];
-    const now = this.#clock.monotonic();
-    if (fed[stream] !== seen.count) {
-      seen.count = fed[stream];
-      seen.atMs = now;
-    }
-    return consent[stream] && now - seen.atMs < capturingMs;
   }
 }
 
