@@ -156,48 +156,31 @@ test("sessions search finds beginnings of words, titles and ids, and counts", as
 
 test("sessions reset is for the active provider, --provider for the one that is named, --all for all", async (t) => {
   const home = homeWithChats(t);
+  const reset = (...more: string[]) => runCli(["sessions", "reset", "local:me", ...more], { home });
   const session = () => inHome(home, ({ sessions }) => sessions.active("local:me"));
-  const delta = { messages: 1, cost_usd: 0, tokens: 5, outcome: "answered" as const };
-  const began = { generation: 1, bucket_generation: 1 };
-  await inHome(home, async ({ sessions }) => {
-    await sessions.update("local:me", {
-      ...delta,
-      ...began,
-      turn: "m1",
-      provider: "ollama",
-      model: "qwen3",
-    });
-    await sessions.update("local:me", {
-      ...delta,
-      ...began,
-      turn: "m3",
-      provider: "openai",
-      model: "gpt",
-    });
-  });
-  const one = await runCli(["sessions", "reset", "local:me", "--provider", "openai"], { home });
-  assert.equal(one.code, 0, one.err);
-  assert.deepEqual(Object.keys((await session())?.provider_sessions ?? {}), ["ollama"]);
+  const parts = async () => Object.keys((await session())?.provider_sessions ?? {});
+  const count = (turn: string, provider: string, bucket_generation = 1) => {
+    const counts = { messages: 1, cost_usd: 0, tokens: 5, outcome: "answered" } as const;
+    const of = { turn, provider, model: "m", generation: 1, bucket_generation };
+    return inHome(home, ({ sessions }) => sessions.update("local:me", { ...counts, ...of }));
+  };
+  await count("m1", "ollama");
+  await count("m3", "openai");
+  assert.equal((await reset("--provider", "openai")).code, 0);
+  assert.deepEqual(await parts(), ["ollama"]);
   assert.equal((await session())?.provider, "ollama", "what it runs on stays");
-  const unknown = await runCli(["sessions", "reset", "local:me", "--provider", "x"], { home });
+  const unknown = await reset("--provider", "x");
   assert.equal(unknown.code, 1);
   assert.match(unknown.err, /\[THROUGHLINE_NOT_FOUND\]/);
-  await inHome(home, ({ sessions }) =>
-    sessions.update("local:me", {
-      ...{ ...delta, turn: "m4", provider: "openai", model: "gpt" },
-      ...{ generation: 1, bucket_generation: 2 },
-    }),
+  await count("m4", "openai", 2);
+  assert.match(
+    (await reset()).out,
+    /^ollama starts over in this chat.* --all starts over with every/,
   );
-  const active = await runCli(["sessions", "reset", "local:me"], { home });
-  assert.match(active.out, /^ollama starts over in this chat.* --all starts over with every/);
-  assert.deepEqual(Object.keys((await session())?.provider_sessions ?? {}), ["openai"]);
-  const both = await runCli(["sessions", "reset", "local:me", "--all", "--provider", "x"], {
-    home,
-  });
-  assert.equal(both.code, 2);
-  const all = await runCli(["sessions", "reset", "local:me", "--all"], { home });
-  assert.match(all.out, /^Session 2 has started with every provider\./);
-  assert.deepEqual((await session())?.provider_sessions, {});
+  assert.deepEqual(await parts(), ["openai"]);
+  assert.equal((await reset("--all", "--provider", "x")).code, 2);
+  assert.match((await reset("--all")).out, /^Session 2 has started with every provider\./);
+  assert.deepEqual(await parts(), []);
 });
 
 test("sessions reset of a chat that no model answered yet begins a new session", async (t) => {

@@ -123,40 +123,37 @@ const otherPart = {
   bucket_generation: 1,
 };
 
-test("/new begins again with the active provider: others keep their part, the transcript stays", async (t) => {
-  const companion = await companionOf(t, [["One."], ["Two."]]);
-  const { sessions } = companion.throughline;
-  await sessions.resolve(chatId);
-  await sessions.update(chatId, otherPart);
-  const io = fakeIo("first\n/new\nsecond\n");
-  await talk(companion, io);
-  assert.equal(
-    io.errors.text,
+for (const [command, says, told, generation, ofOther] of [
+  [
+    "/new",
+    "the active provider: others keep their part",
     "scripted starts over in this chat and no longer gets what was said before. Other providers keep their sessions, " +
       "and the transcript stays. /newall starts over with every provider.\n",
-  );
-  assert.equal((await said(companion)).length, 4);
-  const period = await sessions.active(chatId);
-  assert.deepEqual([period?.generation, period?.message_count], [1, 1]);
-  assert.equal(period?.provider_sessions["claude"]?.session_id, "s1");
-});
-
-test("/newall begins a new session with every provider, and the transcript stays", async (t) => {
-  const companion = await companionOf(t, [["One."], ["Two."]]);
-  const { sessions } = companion.throughline;
-  await sessions.resolve(chatId);
-  await sessions.update(chatId, otherPart);
-  const io = fakeIo("first\n/newall\nsecond\n");
-  await talk(companion, io);
-  assert.equal(
-    io.errors.text,
+    1,
+    "s1",
+  ],
+  [
+    "/newall",
+    "every provider, in a new session",
     "Session 2 has started with every provider. The session before is kept and can still be read.\n",
-  );
-  assert.equal((await said(companion)).length, 4);
-  const period = await sessions.active(chatId);
-  assert.deepEqual([period?.generation, period?.message_count], [2, 1]);
-  assert.deepEqual(Object.keys(period?.provider_sessions ?? {}), ["scripted"]);
-});
+    2,
+    undefined,
+  ],
+] as const) {
+  test(`${command} begins again with ${says}, and the transcript stays`, async (t) => {
+    const companion = await companionOf(t, [["One."], ["Two."]]);
+    const { sessions } = companion.throughline;
+    await sessions.resolve(chatId);
+    await sessions.update(chatId, otherPart);
+    const io = fakeIo(`first\n${command}\nsecond\n`);
+    await talk(companion, io);
+    assert.equal(io.errors.text, told);
+    assert.equal((await said(companion)).length, 4);
+    const period = await sessions.active(chatId);
+    assert.deepEqual([period?.generation, period?.message_count], [generation, 1]);
+    assert.equal(period?.provider_sessions["claude"]?.session_id, ofOther);
+  });
+}
 
 test("/clear leaves an empty page", async (t) => {
   const companion = await companionOf(t, [["One."]]);

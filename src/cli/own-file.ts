@@ -19,27 +19,6 @@ export function readOwnFile(
   maxBytes = mebibyte,
   isSecret = false,
 ): string | undefined {
-  const bytes = readStart(path, maxBytes + 1, isSecret);
-  if (bytes === undefined) return undefined;
-  if (bytes.length > maxBytes) {
-    const limit = maxBytes < mebibyte ? `${maxBytes / 1024} KiB` : `${maxBytes / mebibyte} MiB`;
-    throw misconfigured(`${path} is larger than ${limit}`);
-  }
-  return decode(path, bytes, { isWhole: true });
-}
-
-/**
- * The same, of a file of any size: the characters that end within the first `maxBytes`.
- *
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it cannot be read, or these are not UTF-8.
- */
-export function readStartOfOwnFile(path: string, maxBytes: number): string | undefined {
-  const bytes = readStart(path, maxBytes + 1);
-  if (bytes === undefined) return undefined;
-  return decode(path, bytes.subarray(0, maxBytes), { isWhole: bytes.length <= maxBytes });
-}
-
-function readStart(path: string, length: number, isSecret = false): Uint8Array | undefined {
   const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = fs.constants;
   let descriptor: number | undefined;
   try {
@@ -49,12 +28,11 @@ function readStart(path: string, length: number, isSecret = false): Uint8Array |
     const stats = fs.fstatSync(descriptor);
     if (!stats.isFile()) throw misconfigured(`${path} is not a regular file`);
     if (isSecret) checkMode(path, stats);
-    const buffer = Buffer.alloc(Math.min(length, stats.size + 1));
-    let count = 0;
-    for (let read = 1; read > 0 && count < buffer.length; count += read) {
-      read = fs.readSync(descriptor, buffer, count, buffer.length - count, null);
+    if (stats.size > maxBytes) {
+      const limit = maxBytes < mebibyte ? `${maxBytes / 1024} KiB` : `${maxBytes / mebibyte} MiB`;
+      throw misconfigured(`${path} is larger than ${limit}`);
     }
-    return buffer.subarray(0, count);
+    return decode(path, fs.readFileSync(descriptor));
   } catch (cause) {
     if (isThroughlineError(cause)) throw cause;
     const { code } = cause as NodeJS.ErrnoException;
@@ -72,10 +50,9 @@ function checkMode(path: string, { mode }: fs.Stats): void {
   );
 }
 
-function decode(path: string, bytes: Uint8Array, { isWhole }: { readonly isWhole: boolean }) {
+function decode(path: string, bytes: Uint8Array): string {
   try {
-    // With `stream`, a character that the bound cuts in two is left out.
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: !isWhole });
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
     throw misconfigured(`${path} is not UTF-8`, cause);
   }

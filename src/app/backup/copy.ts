@@ -19,7 +19,7 @@ import { bytes, counted, json } from "../../cli/format.ts";
 import { assertHomeExists } from "../../cli/home.ts";
 import { showProgress, tell, untilStopped, write } from "../../cli/io.ts";
 import { openLog } from "../../cli/log.ts";
-import { placeToHome } from "../../cli/outside-home.ts";
+import { placeToHome } from "../../cli/out-path.ts";
 import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { type Clock, isoTime, systemClock } from "../../core/clock.ts";

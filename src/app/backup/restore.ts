@@ -5,7 +5,7 @@ import { Failed, isErrno, wrongUsage } from "../../cli/failure.ts";
 import { counted, json } from "../../cli/format.ts";
 import { findHome } from "../../cli/home.ts";
 import { showProgress, tell, untilStopped, write } from "../../cli/io.ts";
-import { placeToHome } from "../../cli/outside-home.ts";
+import { placeToHome } from "../../cli/out-path.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { concurrently } from "../../core/concurrently.ts";

@@ -1,9 +1,7 @@
 import { join } from "node:path";
 import { EditedFile, type EditedText } from "../../cli/edited-file.ts";
-import { readStartOfOwnFile } from "../../cli/own-file.ts";
-import { isThroughlineError } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import { factLines, factsChars } from "../facts.ts";
+import { factLines } from "../facts.ts";
 
 const factsName = "facts.md";
 
@@ -30,22 +28,15 @@ export class FactsFile {
   }
 
   /**
-   * Never rejects: a file that cannot be read, or is no UTF-8 text, is reported, and counts as none. Of
-   * one that is longer than 4,000 characters the facts that fit are used, and that is reported. A
-   * problem that stays the same is reported once.
+   * Never rejects: a file that cannot be used is reported, and counts as none. Of one that is longer than 4,000
+   * characters the facts that fit are used, and that is reported. A problem that stays the same is reported once.
    */
   async startupContext(): Promise<string> {
-    try {
-      const text = plain(readStartOfOwnFile(this.#path, maxFactsBytes) ?? "");
-      const isTooLong = factLines(text).some(({ used }) => used !== "whole");
-      const problem = isTooLong ? `${factsName} is too long; the rest is not used` : "";
-      this.#report({ limit: factsChars }, problem);
-      return text;
-    } catch (error) {
-      if (!isThroughlineError(error)) throw error;
-      this.#report({ error: error.code }, error.message);
-      return "";
-    }
+    const { text = "", problem = "" } = this.read();
+    const facts = plain(text);
+    const isTooLong = factLines(facts).some(({ used }) => used !== "whole");
+    this.#report(isTooLong ? `${factsName} is too long; the rest is not used` : problem);
+    return facts;
   }
 
   /** The file as it is, for people to edit. One that is larger than 64 KiB has a problem. */
@@ -59,9 +50,9 @@ export class FactsFile {
     this.#file.write(lines === "" ? undefined : `${lines}\n`, version);
   }
 
-  #report(fields: object, problem: string): void {
+  #report(problem: string): void {
     if (problem !== "" && problem !== this.#reported) {
-      this.#logger.warn({ path: this.#path, ...fields }, problem);
+      this.#logger.warn({ path: this.#path }, problem);
     }
     this.#reported = problem;
   }

@@ -6,7 +6,7 @@ import { counted, json } from "../../cli/format.ts";
 import { assertHomeExists } from "../../cli/home.ts";
 import { type Io, tell, untilStopped, write } from "../../cli/io.ts";
 import { openLog } from "../../cli/log.ts";
-import { placeToHome } from "../../cli/outside-home.ts";
+import { placeToHome } from "../../cli/out-path.ts";
 import { type Flags, resolveSettings, type Settings } from "../../cli/settings.ts";
 import { filesIn, parseLocation, type StoreLocation } from "../../cli/store-location.ts";
 import { type ErrorCode, isThroughlineError } from "../../core/errors.ts";
