@@ -65,23 +65,22 @@ test("each match in the list is told with its own time, not with the chat's", {
   });
 });
 
-for (const [query, marked] of [
-  ["gard", "Gard"],
-  ["discord", "discord"],
-] as const) {
-  test(`a chat is found by “${query}” of its title or id, and opens at its end`, {
-    skip,
-  }, async () => {
-    await onPage(visit, async ({ page, url }) => {
+test("a chat is found by its title or id, and opens at its end", { skip }, async () => {
+  await onPage(visit, async ({ page, url }) => {
+    for (const [query, marked] of [
+      ["gard", "Gard"],
+      ["discord", "discord"],
+    ] as const) {
+      await page.goto(`${url}/chats`);
       await searchField(page).fill(query);
       await items(page).locator("mark", { hasText: marked }).waitFor();
       await hasCount(items(page), 1);
       await items(page).getByRole("link").click();
       await page.getByText("Hello", { exact: true }).waitFor();
       assert.equal(page.url(), `${url}/chats/discord%3A7`);
-    });
+    }
   });
-}
+});
 
 test("in a chat every match is counted, and the next and the previous one are a press away", {
   skip,

@@ -362,14 +362,13 @@ test("the default chat is shown at its end again when one goes to Talk from a me
   });
 });
 
-for (const colorScheme of ["light", "dark"] as const) {
-  for (const reducedMotion of ["no-preference", "reduce"] as const) {
-    test(`a message that was found is marked for a moment, ${colorScheme}, motion: ${reducedMotion}`, {
-      skip,
-    }, async () => {
-      const browser = { colorScheme, reducedMotion };
-      const visit = { path: "/memory", prepare: chatOf(200), browser };
-      await onPage(visit, async ({ page, url }, c) => {
+test("a message that was found is marked for a moment, in light and dark, with motion and without", {
+  skip,
+}, async () => {
+  await onPage({ path: "/memory", prepare: chatOf(200) }, async ({ page, url }, c) => {
+    for (const colorScheme of ["light", "dark"] as const) {
+      for (const reducedMotion of ["no-preference", "reduce"] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion });
         await page.goto(`${url}${await addressOf(150)(c)}`);
         await page.locator(".found.is-marked").waitFor();
         const accent = colorScheme === "light" ? "rgb(15, 107, 92)" : "rgb(115, 205, 184)";
@@ -383,10 +382,10 @@ for (const colorScheme of ["light", "dark"] as const) {
         await page.keyboard.press("Tab"); // the focus has a ring of its own
         await page.locator(".found:not(.is-marked)").waitFor();
         await holds(page, `${style("outlineColor")} === "rgba(0, 0, 0, 0)"`);
-      });
-    });
-  }
-}
+      }
+    }
+  });
+});
 
 /** Markdown of many kinds, no part of which is like another. */
 function longMarkdown(length: number): string {
