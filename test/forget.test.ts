@@ -15,6 +15,7 @@ import { startMoments } from "../src/moments/start-moments.ts";
 import { foldSessionSummary } from "./support/claude-fold.ts";
 import { bytesUnder, runCli, temporaryDirectory } from "./support/command-line.ts";
 import { randomText } from "./support/random-text.ts";
+import { companion, jsonOf } from "./support/server-fixture.ts";
 
 interface Place {
   /** What the receipt calls it, and how much of it there is. */
@@ -83,6 +84,7 @@ const places: Readonly<Record<string, Place>> = {
       await recorder.record({ ...what, chatId }).whenDurable();
     },
   },
+  // An id of frameworks needs no chat.
   "a thread of LangGraph": {
     receipt: { place: "langgraph", count: 6 },
     async fill({ throughline }, chatId, words) {
@@ -118,6 +120,13 @@ const places: Readonly<Record<string, Place>> = {
 const ways: Readonly<Record<string, (home: string, running: Running) => Promise<unknown>>> = {
   "the process that has it": async (_, { throughline }) => {
     const receipt = await throughline.chats.forget("a");
+    await throughline.close();
+    return receipt;
+  },
+  "a request over HTTP": async (_, { throughline }) => {
+    const c = await companion([], { throughline });
+    const receipt = await jsonOf(await c.ask("/api/chats/a", { method: "DELETE" }), 200);
+    await c.turns.close(0);
     await throughline.close();
     return receipt;
   },
@@ -161,7 +170,8 @@ for (const [way, forget] of Object.entries(ways)) {
       if (!place.isInMemory) assert.ok(bytesUnder(home).includes("lighthouse"));
       const { removed, unreachable } = (await forget(home, running)) as Receipt;
       const isLoaded = !["companion", "packages"].includes(place.receipt.place);
-      const isReached = way === "the process that has it" || (isLoaded && !place.isInMemory);
+      const isHere = ["the process that has it", "a request over HTTP"].includes(way);
+      const isReached = isHere || (isLoaded && !place.isInMemory);
       const isNamed = removed.some(
         (each) => JSON.stringify(each) === JSON.stringify(place.receipt),
       );

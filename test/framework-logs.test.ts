@@ -18,10 +18,8 @@ import { exportFrameworkLogs, importOwn } from "../src/interchange/framework-log
 import { copyCompanion } from "../src/postgres/move/copy-companion.ts";
 import { bytesUnder, runCli, temporaryDirectory } from "./support/command-line.ts";
 import { kept } from "./support/kept-storage.ts";
-import { companion, jsonOf, me } from "./support/server-fixture.ts";
 
 const word = "lighthouse";
-const others = frameworkLogs.map(({ collection }) => ({ place: collection, count: 2 }));
 
 /** Stores a word in a chat and in a log of each framework under the same id, and other words under another id. */
 async function fill(storage: Storage): Promise<void> {
@@ -47,19 +45,6 @@ async function filledHome(t: TestContext): Promise<string> {
   return home;
 }
 
-test("forgetting a chat over HTTP removes what frameworks keep under its id", async (t) => {
-  const storage = openMemoryStorage();
-  t.after(() => storage.close());
-  await fill(storage);
-  const c = await companion([], { throughline: await openThroughline({ storage: kept(storage) }) });
-  const { removed } = await jsonOf(await c.ask(me, { method: "DELETE" }), 200);
-  for (const row of others) assert.ok(removed.some((each: unknown) => sameRow(each, row)));
-  for (const { collection, projection } of frameworkLogs) {
-    assert.equal(await storage.logs(collection, projection).tail("local:me", 0), undefined);
-  }
-  await c.server.close();
-});
-
 test("erasing a message names what frameworks keep under the id of its chat, and of no other", async (t) => {
   const home = await filledHome(t);
   {
@@ -74,18 +59,6 @@ test("erasing a message names what frameworks keep under the id of its chat, and
     const says = "may hold it; forget the chat, or delete it there";
     assert.ok(out.includes(`NOT REACHED: ${collection}: "local:me" ${says}\n`), out);
   }
-});
-
-test("what frameworks keep under an id without a chat is forgotten too", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  await using throughline = await openThroughline({ home });
-  for (const { collection, projection } of frameworkLogs) {
-    const logs = throughline.storage.logs(collection, projection);
-    await logs.append("thread", [{ id: "v:1", value: word }, { id: "c:1" }]);
-  }
-  const { removed } = await throughline.chats.forget("thread");
-  for (const row of others) assert.ok(removed.some((each) => sameRow(each, row)));
-  assert.ok(!bytesUnder(home).includes(word));
 });
 
 test("doctor reads what frameworks keep, and finds damage in it", async (t) => {
@@ -299,25 +272,6 @@ test("a log that cannot be read whole is left out of an export, and named", asyn
   assert.equal(code, 1);
   const { files, left_out: leftOut } = JSON.parse(out);
   assert.deepEqual([files.length, leftOut.length], [2 + 2 * frameworkLogs.length - 1, 1]);
-});
-
-test("the command line forgets what a framework keeps under an id without a chat", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  {
-    await using throughline = await openThroughline({ home });
-    for (const { collection, projection } of frameworkLogs) {
-      const logs = throughline.storage.logs(collection, projection);
-      await logs.append("thread", [{ id: "v:1", value: word }, { id: "c:1" }]);
-    }
-  }
-  const nothing = await runCli(["sessions", "forget", "another", "--yes"], { home });
-  assert.equal(nothing.code, 1);
-  assert.match(nothing.err, /THROUGHLINE_NOT_FOUND/);
-  const { code, out } = await runCli(["sessions", "forget", "thread", "--yes", "--json"], { home });
-  assert.equal(code, 0);
-  const { removed } = JSON.parse(out) as { removed: readonly unknown[] };
-  for (const row of others) assert.ok(removed.some((each) => sameRow(each, row)));
-  assert.ok(!bytesUnder(home).includes(word));
 });
 
 test("forgetting an id removes every log whose label names it, and no other", async () => {
