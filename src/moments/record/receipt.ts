@@ -32,22 +32,15 @@ export interface ReceiptState {
  * What `record()` returns: it keeps reporting what became of the moment. The promises are methods,
  * because a rejected promise that the caller did not ask for would end the process.
  */
-export class Receipt implements ReceiptState {
-  declare readonly id: string;
-  declare readonly name: string;
-  declare readonly accepted: boolean;
-  declare readonly durable: boolean;
-  declare readonly uploaded: boolean;
-  declare readonly reason?: ReceiptReason;
-  declare readonly reduced?: Reduced;
-  declare readonly duplicate_of?: string;
+export class Receipt {
+  #state: ReceiptState;
   readonly #decided = Promise.withResolvers<void>();
   readonly #durable = Promise.withResolvers<void>();
   readonly #uploaded = Promise.withResolvers<void>();
 
   /** @param uploads whether this run uploads packages. */
   constructor(state: ReceiptState, uploads = true) {
-    Object.assign(this, state);
+    this.#state = state;
     if (!uploads && !state.uploaded) {
       const says = "nothing is uploaded: the storage mode is local";
       this.#uploaded.reject(new ThroughlineError(says, { code: "THROUGHLINE_CONFIGURATION" }));
@@ -58,9 +51,34 @@ export class Receipt implements ReceiptState {
     else this.#settle();
   }
 
+  get id(): string {
+    return this.#state.id;
+  }
+  get name(): string {
+    return this.#state.name;
+  }
+  get accepted(): boolean {
+    return this.#state.accepted;
+  }
+  get durable(): boolean {
+    return this.#state.durable;
+  }
+  get uploaded(): boolean {
+    return this.#state.uploaded;
+  }
+  get reason(): ReceiptReason | undefined {
+    return this.#state.reason;
+  }
+  get reduced(): Reduced | undefined {
+    return this.#state.reduced;
+  }
+  get duplicate_of(): string | undefined {
+    return this.#state.duplicate_of;
+  }
+
   /** As it is now. */
   toJSON(): ReceiptState {
-    return { ...(this as ReceiptState) };
+    return this.#state;
   }
 
   /** Resolves when it is durable, or as soon as something says why it is not. Never rejects. */
@@ -89,12 +107,13 @@ export class Receipt implements ReceiptState {
 
   /** For the recorder alone. */
   update(change: Partial<ReceiptState>): void {
+    const { reason: _, ...rest } = this.#state;
     // What stood in the way is over once it is durable.
-    if (change.durable) Reflect.deleteProperty(this, "reason");
-    Object.assign(this, change);
-    if (this.durable || this.reason !== undefined) this.#decided.resolve();
-    if (this.durable) this.#durable.resolve();
-    if (this.uploaded) this.#uploaded.resolve();
+    this.#state = { ...(change.durable ? rest : this.#state), ...change };
+    const { durable, uploaded, reason } = this.#state;
+    if (durable || reason !== undefined) this.#decided.resolve();
+    if (durable) this.#durable.resolve();
+    if (uploaded) this.#uploaded.resolve();
   }
 
   /** For the recorder alone: it will not become durable. */
@@ -104,7 +123,7 @@ export class Receipt implements ReceiptState {
   }
 
   #settle(): void {
-    const why = `The moment was not kept: ${this.reason}`;
+    const why = `The moment was not kept: ${this.#state.reason}`;
     const error = new ThroughlineError(why, { code: "THROUGHLINE_UNAVAILABLE" });
     this.#decided.resolve();
     this.#durable.reject(error);

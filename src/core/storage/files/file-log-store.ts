@@ -294,7 +294,7 @@ export class FileLogStore implements LogStore {
     do {
       ready = this.#reconciled ?? this.#begin();
       await ready;
-    } while (ready !== this.#reconciled); // the index was begun again meanwhile
+    } while (ready !== this.#reconciled); // while the index was begun again
   }
 
   #begin(): Promise<boolean> {

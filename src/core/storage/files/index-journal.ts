@@ -97,7 +97,7 @@ export class IndexJournal {
       const end = Math.min(to, segment.end ?? to, this.#segments[i + 1]?.position ?? to);
       position = Math.max(position, segment.position);
       while (position < end && position - from < most) {
-        const bytes = this.#read(segment, position, Math.min(end, position + readBytes));
+        const bytes = this.#read(segment, position, end);
         const view = viewOf(bytes);
         const frameAt = (offset: number) => publishedFrameAt(bytes, offset, view);
         let at = 0;
@@ -118,7 +118,7 @@ export class IndexJournal {
     if (position < to && position - from < most) throw new IndexDamage(notThere);
   }
 
-  /** Whole frames, the first of them whatever its length. */
+  /** Whole frames, the first of them whatever its length; none ends behind `to`. */
   #read(segment: IndexedSegment & { fd?: number }, from: number, to: number): Buffer {
     const fd = segment.fd ?? this.#files.openSync(segment.path, "r");
     segment.fd = fd;
@@ -127,8 +127,8 @@ export class IndexJournal {
       const count = this.#files.readSync(fd, bytes, 0, length, from - segment.position);
       return bytes.subarray(0, count);
     };
-    const bytes = read(to - from);
+    const bytes = read(Math.min(to - from, readBytes));
     const first = bytes.length >= 4 ? bytes.readUInt32LE(0) : 0;
-    return first > bytes.length ? read(first) : bytes;
+    return first > bytes.length ? read(Math.min(first, to - from)) : bytes;
   }
 }
