@@ -226,17 +226,13 @@ async function write(found: Scan, fields: ChatHead, target: Target): Promise<num
       throw conflict("something was written to the chat during the import: run it again");
     }
     let head: ChatHead = before ?? { ...readHead({}), unfinished: true };
-    const whole = (seq: number) => {
-      return { ...others, ...fields, [importedField]: { digest, bytes, records, seq } };
-    };
     try {
       for await (const { records: batch, isLast } of batchesOf(fresh())) {
-        if (isLast) head = whole(seq + batch.length);
+        const imported = { digest, bytes, records, seq: seq + batch.length };
+        if (isLast) head = { ...others, ...fields, [importedField]: imported };
         else if (before !== undefined) head = counting(head, batch, seq);
         seq = await logs.append(chatId, batch, { expectedSeq: seq, head });
       }
-      // A source may have grown by a line of its head alone.
-      if (seq === has?.seq) await logs.erase(chatId, [], { head: whole(seq), expectedSeq: seq });
     } catch (error) {
       // Only if the first append was stored is the chat ours to delete.
       if (has === undefined && seq > 0) await logs.delete(chatId);

@@ -304,6 +304,14 @@ function pagesOf(records: readonly StoredRecord[], size: number) {
   return source;
 }
 
+const saidBefore: StoredRecord[] = [
+  { id: "m1", seq: 1, role: "user", content: "" },
+  { id: "m2", seq: 2, role: "assistant", content: "<2>é" },
+  { id: "m3", seq: 3, role: "assistant", content: "<3>é" },
+  { id: "m4", seq: 4, role: "user", content: `<4>${"é".repeat(218)}` },
+  { id: "m5", seq: 5, role: "user", content: "" },
+];
+
 test("a log that is read from its end, page by page, gives the view of the whole log", async () => {
   let cutShort = 0;
   await fc.assert(
@@ -322,7 +330,13 @@ test("a log that is read from its end, page by page, gives the view of the whole
         assert.deepEqual(view, historyView(records, all));
       },
     ),
-    { numRuns: isFull ? 800 : 200 },
+    {
+      numRuns: isFull ? 800 : 200,
+      examples: [
+        // With what was said before it, a message is long enough to be shortened, and then it fits.
+        [saidBefore, { budgetTokens: 636, lastMessages: 2, ratio: 0.5 }, 1],
+      ],
+    },
   );
   assert.ok(cutShort > (isFull ? 200 : 50), `only ${cutShort} logs were read in part`);
 });

@@ -122,10 +122,11 @@ export async function readHistory(
       if (scope.messages().some(isCovered)) break;
     }
     if (tokens * room.ratio > room.budget) {
-      // The first turn may have been read in part.
-      const turns = turnsOf(scope.messages(), options).slice(1);
-      const { fromSeq } = fit(turns, undefined, { ...room, viewFromSeq: 0 });
-      if (fromSeq > (turns[0]?.seq ?? 0)) return viewOf(scope, options, turns);
+      // The first turn may have been read in part, and what was said in it may open the second.
+      const [, ...turns] = turnsOf(scope.messages(), options);
+      const certain = turns.slice(1);
+      const { fromSeq } = fit(certain, undefined, { ...room, viewFromSeq: 0 });
+      if (fromSeq > (certain[0]?.seq ?? 0)) return viewOf(scope, options, turns);
     }
   }
   return viewOf(scope, options);

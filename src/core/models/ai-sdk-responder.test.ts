@@ -520,11 +520,12 @@ test("the reasoning_content of an OpenAI-compatible server is told as reasoning"
   ]);
 });
 
-const thought = { reasoning: "Two and two.", text: "Four." };
+const thought = { reasoning: "Two and two.", text: "Four <think>x</think>" };
 const tagged: readonly (readonly [said: string, reasoning: string, text: string])[] = [
   [`<think>${thought.reasoning}</think>\n\n${thought.text}`, thought.reasoning, thought.text],
-  [`<think>\na < b </thin\n</think>Four`, "\na < b </thin\n", "Four"],
+  [`\n <think>\na < b </thin\n</think>Four`, "\na < b </thin\n", "Four"],
   ["<think></think>Four", "", "Four"],
+  ["Four <think>Two</think>", "", "Four <think>Two</think>"],
   ["<thinking of you>", "", "<thinking of you>"],
   ["<", "", "<"],
   ["Four</think>", "", "Four</think>"],

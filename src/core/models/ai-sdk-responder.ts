@@ -1,7 +1,6 @@
 import {
   APICallError,
   dynamicTool,
-  extractReasoningMiddleware,
   InvalidResponseDataError,
   isStepCount,
   jsonSchema,
@@ -38,6 +37,7 @@ import {
 } from "./responder.ts";
 import { withRetries } from "./retries.ts";
 import { type AskOptions, askChecks, askDefaults } from "./settings.ts";
+import { thinkTagsToReasoning } from "./think-tags.ts";
 import { hasThoughts, toAiMessages } from "./to-ai-messages.ts";
 
 /**
@@ -54,7 +54,6 @@ export interface AiModel {
 
 /** The same, in the SDK's own types: those of `AiModel` need no package. */
 type SdkModel = Exclude<LanguageModel, string>;
-type Middleware = typeof thinkTags;
 
 export interface AiSdkResponderOptions extends AskOptions {
   /** Name of the provider's bucket: `ollama`, `openai`, ... */
@@ -115,9 +114,6 @@ export function aiSdkResponder(given: AiSdkResponderOptions): Responder {
 
 /** The clients whose user messages have a `name`. Ollama's server speaks the same protocol and ignores it. */
 const withNameField: readonly string[] = ["openai.chat", "openai-compatible.chat"];
-
-/** As llama.cpp, vLLM and LM Studio pass a thought on. */
-const thinkTags = extractReasoningMiddleware({ tagName: "think" });
 
 /** How often a model is asked within one answer, each time but the last one with new results. */
 const maxSteps = 4;
@@ -287,34 +283,38 @@ class AiSdkModel implements Responder {
   ): SdkModel {
     const { model, maxRetries } = this.#options;
     const { provider, model: name } = this;
-    const guard: Middleware = {
-      specificationVersion: "v4",
-      // A lone surrogate, from a tool or a file, would get every request of the chat refused.
-      transformParams: async ({ params }) => wellFormed(params),
-      async wrapStream({ doStream, params }) {
-        const call = new ModelCall(span, { provider, model: name }, signal);
-        calls.push(call);
-        const result = await call.ask(params.prompt, () =>
-          withRetries(doStream, {
-            maxRetries,
-            signal: params.abortSignal,
-            onWait: ({ error, ...wait }) => {
-              const { message: reason, detail } = toResponderError(error, attempt);
-              onRetry?.({ reason, detail, ...wait });
-            },
-          }),
-        );
-        const quiet = new TransformStream<StreamPart, StreamPart>({
-          flush: () => call.end(),
-          transform(part, controller) {
-            call.read(part);
-            controller.enqueue(part.type === "stream-start" ? { ...part, warnings: [] } : part);
-          },
-        });
-        return { ...result, stream: result.stream.pipeThrough(quiet) };
+    return wrapLanguageModel({
+      model: model as SdkModel,
+      middleware: {
+        specificationVersion: "v4",
+        // A lone surrogate, from a tool or a file, would get every request of the chat refused.
+        transformParams: async ({ params }) => wellFormed(params),
+        async wrapStream({ doStream, params }) {
+          const call = new ModelCall(span, { provider, model: name }, signal);
+          calls.push(call);
+          const result = await call.ask(params.prompt, () =>
+            withRetries(doStream, {
+              maxRetries,
+              signal: params.abortSignal,
+              onWait: ({ error, ...wait }) => {
+                const { message: reason, detail } = toResponderError(error, attempt);
+                onRetry?.({ reason, detail, ...wait });
+              },
+            }),
+          );
+          const quiet = result.stream.pipeThrough(thinkTagsToReasoning()).pipeThrough(
+            new TransformStream<StreamPart, StreamPart>({
+              flush: () => call.end(),
+              transform(part, controller) {
+                call.read(part);
+                controller.enqueue(part.type === "stream-start" ? { ...part, warnings: [] } : part);
+              },
+            }),
+          );
+          return { ...result, stream: quiet };
+        },
       },
-    };
-    return wrapLanguageModel({ model: model as SdkModel, middleware: [guard, thinkTags] });
+    });
   }
 }
 

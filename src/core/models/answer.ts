@@ -30,8 +30,6 @@ export class Answer {
   /** This step has thought and called something: its next call is of the same message. */
   #hasCalled = false;
   #isThoughtTold = false;
-  /** A thought has ended, and the white space behind it is no part of the answer. */
-  #isAfterThought = false;
   #untoldChars = 0;
   /** Whether anything of the answer itself (not of the thinking) has come. */
   begun = false;
@@ -72,16 +70,13 @@ export class Answer {
   }
 
   /** The event that a part stands for; most parts are bookkeeping and stand for none. */
-  read(given: AnswerPart): ResponderEvent | undefined {
-    if (given.type === "reasoning-delta") return this.#readReasoning(given);
-    const isLead = given.type === "text-delta" && this.#isAfterThought;
-    const part = isLead ? { ...given, text: given.text.trimStart() } : given;
+  read(part: AnswerPart): ResponderEvent | undefined {
+    if (part.type === "reasoning-delta") return this.#readReasoning(part);
     // What follows a lost piece could say the opposite of what the model said.
     const isAfterLoss = part.type === "text-delta" && this.end.error !== undefined;
     const event = isAfterLoss ? undefined : eventOf(part, this.#toolInputs);
     if (event !== undefined) {
       this.begun = true;
-      this.#isAfterThought = false;
       this.isAskedAgain = event.type === "tool-result";
     } else {
       if ("text" in part) this.#untoldChars += part.text.length;
@@ -108,7 +103,6 @@ export class Answer {
     } else if (part.type === "reasoning-start") {
       this.#reasoning.set(part.id, { text: "", metadata: part.providerMetadata });
     } else if (part.type === "reasoning-delta" || part.type === "reasoning-end") {
-      this.#isAfterThought = true;
       this.#keepReasoning(part.id, "text" in part ? part.text : "", part.providerMetadata);
     } else if (part.type === "start-step") {
       this.#reasoning.clear();

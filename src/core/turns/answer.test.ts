@@ -7,7 +7,7 @@ import { isMessage } from "../chat/message.ts";
 import type { Logger } from "../logger.ts";
 import { silentLogger } from "../logger.ts";
 import { unknownUsage } from "../models/prices.ts";
-import type { Responder, ResponderEvent } from "../models/responder.ts";
+import { type Responder, ResponderError, type ResponderEvent } from "../models/responder.ts";
 import { answerLimits } from "./answer.ts";
 
 const usage = { inputTokens: 100, outputTokens: 20, costUsd: 0.01 };
@@ -136,6 +136,17 @@ const bad: readonly (readonly [what: string, step: ScriptedStep, reason: RegExp]
   ["calls a tool without a name", call("c1", "{}", ""), /function\.name must be/],
   ["calls a tool with 1.2 MB", call("c1", long), /more than can be kept/],
   ["thinks 1.2 MB", { type: "reasoning", text: long }, /more than can be kept/],
+  [
+    "fails and counts half a token",
+    {
+      type: "fail",
+      error: new ResponderError("It went away.", {
+        kind: "unavailable",
+        usage: { ...usage, outputTokens: 0.5 },
+      }),
+    },
+    /^It went away\.$/,
+  ],
   ["sends 1.2 MB of data", { type: "provider-data", data: { long } }, /more than can be kept/],
 ];
 for (const [what, step, says] of bad) {

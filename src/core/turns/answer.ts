@@ -28,7 +28,7 @@ import { sha256 } from "../sha256.ts";
 import { inSpan } from "../telemetry.ts";
 import { until } from "../timers.ts";
 import { answeredBy, type Ended } from "./ended.ts";
-import { BrokenContract, checkEvent, eventsOf, reasonOf } from "./responder-contract.ts";
+import { BrokenContract, checkEvent, eventsOf, isUsage, reasonOf } from "./responder-contract.ts";
 import type { Prompt } from "./run.ts";
 import { TurnLog } from "./turn-log.ts";
 
@@ -222,7 +222,8 @@ export class Answer {
       // Such a request used nothing, and is repeated in another form.
       const usedNothing = ["session_refused", "too_long"];
       if (error instanceof ResponderError && !usedNothing.includes(error.kind)) {
-        this.#usage = sumUsage(this.#usage ?? noUsage, error.usage ?? noUsage);
+        const used = isUsage(error.usage) ? error.usage : noUsage;
+        this.#usage = sumUsage(this.#usage ?? noUsage, used);
       }
       return error ?? new Error("the model's stream broke");
     }

@@ -42,7 +42,11 @@ const usage = object<Usage>(
   },
   "left out",
 );
-const isUsage = (value: unknown) => isJsonObject(value) && is(usage, value);
+/** Tells whether this can be added up and stored. */
+export function isUsage(value: unknown): value is Usage {
+  return isJsonObject(value) && is(usage, value);
+}
+
 const isData = (value: unknown) => isJsonObject(value) && isStorable(value);
 
 const said = object({ text: text() }, "left out");

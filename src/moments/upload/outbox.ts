@@ -271,7 +271,7 @@ export class Outbox implements Sender {
       if (status) isUploaded = await this.#agree(name, status, signal);
       if (tombstone === undefined) return;
       // What is still here of something forgotten goes first, and its tombstone last.
-      if (await packages.knows(name)) await packages.finishDeletion(name);
+      await packages.finishDeletion(name);
       await this.#delete(name, tombstone, signal);
     });
     if (failure === stopped) return;

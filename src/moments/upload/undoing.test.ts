@@ -218,6 +218,35 @@ for (const isRestarted of [false, true]) {
   });
 }
 
+test("what a deletion could not remove here goes before its tombstone does", async () => {
+  const inner = new SimulatedDisk();
+  await inner.mkdir("/home");
+  let isBroken = false;
+  const disk = hookedDisk(inner, (call, path) => {
+    if (!isBroken || call !== "unlink" || !path.includes(".deleting")) return;
+    throw systemError("EBUSY", { name: "unlink", path });
+  });
+  await using world = await UploadWorld.started({ disk });
+  const sample = samplePackage();
+  await world.save(sample);
+  assert.ok(await world.untilNothingPends());
+  isBroken = true;
+  await world.packages.delete({ name: sample.name });
+  await world.time.pass(60_000);
+  assert.equal(world.uploader.statistics().pending, 1);
+  isBroken = false;
+  assert.ok(await world.untilNothingPends());
+  assert.deepEqual([await world.left(), await world.packages.noted()], [[], []]);
+  const filesIn = async (folder: string): Promise<readonly string[]> => {
+    const entries = (await inner.list(folder)).map(async ({ name, kind }) => {
+      const path = `${folder}/${name}`;
+      return kind === "file" ? path : filesIn(path);
+    });
+    return (await Promise.all(entries)).flat();
+  };
+  assert.deepEqual(await filesIn("/home"), []);
+});
+
 test("an upload that fails for good while its package is deleted leaves the deletion to be sent, in a later run too", async () => {
   const inner = new SimulatedDisk();
   await inner.mkdir("/home");
