@@ -149,7 +149,6 @@ const audio = members({
   /** The same on the sender's clock. */
   source_t_ms: optional(orNull.number),
 });
-export type AudioEntry = Shaped<typeof audio>;
 
 /** A file of the folder other than feedback.json. */
 const file = members({
@@ -222,8 +221,6 @@ export type Manifest = Shaped<typeof manifestShape>;
 
 /** All of feedback.json that is known before a byte is written. */
 export type PackageRecord = Omit<Manifest, "files">;
-
-export type Redaction = Manifest["redactions"][number];
 
 const role = word(["USER", "ASSISTANT", "SYSTEM", "TOOL"]);
 export type MessageRole = Shaped<typeof role>;

@@ -150,7 +150,7 @@ export class CollectionIndex {
     if (this.#damaged.has(key)) return;
     this.#damaged.add(key);
     const { collection } = this;
-    // Where it could not be written, it is met again.
+    // Where it could not be written, another process meets it again.
     void this.file.ask({ do: "damaged", collection, key }).catch(() => undefined);
   }
 

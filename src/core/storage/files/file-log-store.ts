@@ -215,10 +215,14 @@ export class FileLogStore implements LogStore {
   async search(query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
     checkSearch(query, options);
     this.#logs.assertOpen();
-    await this.#ready();
     const { limit } = options;
     const { index } = this.#ports;
-    await index.file.catchUp();
+    let doubts: number;
+    do {
+      await this.#ready();
+      ({ doubts } = index);
+      await index.file.catchUp();
+    } while (doubts !== index.doubts); // it lacks something that the journal does not hold
     // Of what it found some may be unreadable or damaged: then more is looked for.
     for (let most = limit; ; most *= 2) {
       const hits: SearchHit[] = [];

@@ -126,8 +126,9 @@ export class IndexFile {
 
   /** Throws away all that is in the file, and begins it again, empty, or in memory. */
   lose(inMemory = false): void {
+    const { database } = this.opened; // once it is closed, the file may be another process's
     try {
-      this.#open.database.close();
+      database.close();
     } catch {
       // It may be closed already, and is of no use in any case.
     }

@@ -75,6 +75,7 @@ export class IndexWriter {
   readonly #sql: Statements;
   readonly #journal: IndexJournal;
   readonly #projections: ReadonlyMap<string, LogProjection>;
+  readonly #doubtful = new Set<string>();
   readonly #onDoubt: (collection: string) => void;
   readonly #drafts = new Map<string, LogRowDraft>();
   /** All that the journal holds before this position is in the file. */
@@ -111,6 +112,7 @@ export class IndexWriter {
   take(until: number, most: number): boolean {
     if (until <= this.mark) return false;
     let to = this.mark;
+    this.#doubtful.clear();
     this.#transaction(() => {
       const touched = new Set<LogRowDraft>();
       for (const frame of this.#journal.frames(this.mark, until, most)) {
@@ -123,6 +125,7 @@ export class IndexWriter {
     });
     this.mark = to;
     this.#journal.release(to);
+    for (const collection of this.#doubtful) this.#onDoubt(collection);
     return to < until;
   }
 
@@ -226,7 +229,10 @@ export class IndexWriter {
     if (batch === undefined) {
       if (known !== undefined && known.end <= start) return;
       // The log was cut back: what its row has of it is no more.
-      if (known !== undefined) this.#remove(collection, known.key);
+      if (known !== undefined) {
+        touched.delete(known);
+        this.#remove(collection, known.key);
+      }
       this.#drafts.delete(path);
       this.#doubt(collection);
       return;
@@ -241,7 +247,7 @@ export class IndexWriter {
   /** Has the logs of a collection compared with their rows, also by the next start. */
   #doubt(collection: string): void {
     this.#sql.uncover.run(collection);
-    this.#onDoubt(collection);
+    this.#doubtful.add(collection);
   }
 
   #addBatch(draft: LogRowDraft, batch: IndexedBatch, touched: Set<LogRowDraft>): void {

@@ -260,9 +260,10 @@ export class FileIndex {
    * Asks for something to be written, after all that was asked for before and all that is in the journal.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: it was not done; if the file was useless, it was begun again.
+   * @throws ThroughlineError `THROUGHLINE_CLOSED`
    */
   async ask(request: IndexRequest, until = this.durable): Promise<void> {
-    const { losses } = this.file;
+    const { losses, opened: _ } = this.file; // throws once it is closed
     if (request.do === "add" && ++this.#adds === threadAfter.adds) this.#startThread();
     const answered = new Promise<Fault | undefined>((resolve) => {
       this.#requests.push({ request, until, resolve });

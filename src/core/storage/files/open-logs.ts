@@ -155,6 +155,7 @@ export class OpenLogs {
     const log = this.#open.get(key);
     this.#open.delete(key);
     await log?.caughtUp();
+    await log?.cutBack().catch(() => undefined); // it stays unknown
     await log?.close();
   }
 

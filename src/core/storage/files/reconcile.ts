@@ -30,7 +30,7 @@ export async function followIndex(ports: LogPorts, log: LogFile): Promise<void> 
   if (isSame(entry)) {
     // What it has yet to read in the journal.
     if (!isSame(index.written(key))) await remember(index, log);
-    return;
+    return losses === index.file.file.losses ? undefined : followIndex(ports, log);
   }
   // The journal may say that the log was cut back, which the index has yet to read.
   if (entry !== undefined && entry.end > log.end) {
