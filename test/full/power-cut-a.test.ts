@@ -2,7 +2,7 @@
 import { testPowerCuts } from "../support/power-cut-tests.ts";
 
 testPowerCuts({
-  once: { from: 1, count: 10, maxImages: 60 },
+  once: { from: 1, count: 10, maxImages: 66 },
   twice: { from: 1, count: 2 },
   kills: { from: 1, count: 25 },
   least: { points: 1_000, images: 22_000 },
