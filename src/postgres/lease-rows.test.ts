@@ -140,6 +140,32 @@ test(
   },
 );
 
+test(
+  "a lease is released though a process that waits writes to its row at that moment",
+  skip,
+  async () => {
+    const companion = newCompanion();
+    await using storage = await join({ companion });
+    await storage.logs("chats", contractProjection).append(chat.key, messages(1, 1));
+    const lease = await storage.leases.acquire(chat);
+    const waiting = await (admin ?? assert.fail()).connect();
+    try {
+      await waiting.query("begin");
+      const note = "update throughline.logs set wanted = true where companion = $1";
+      await waiting.query(note, [companion]);
+      const released = lease.release();
+      const blocked = `select pid from pg_stat_activity
+      where wait_event_type = 'Lock' and query like '%with held as%'`;
+      while ((await rows(blocked, [])).length === 0);
+      await waiting.query("commit");
+      await released;
+    } finally {
+      waiting.release();
+    }
+    assert.equal((await leaseRows(companion))[0]?.["owner"], null);
+  },
+);
+
 test("a storage says what it holds, waits for and was refused", skip, async () => {
   const companion = newCompanion();
   await using a = await join({ companion });

@@ -159,7 +159,8 @@ returning coalesce((select alive_until >= statement_timestamp() from before), fa
   },
   /**
    * 1: companion; 2 to 4: collections, keys, epochs; 5: channel; 6: the notification of each. Answers which
-   * are free now, and whether they have a log. Not synced, which takes most of the time: see `missed` of
+   * are free now, and whether they have a log. The row is found again by its key: its place is another one where a
+   * process that waits wrote to it since this statement began. Not synced, which takes most of the time: see `missed` of
    * `ClusterLeases`.
    */
   free: {
@@ -169,14 +170,14 @@ returning coalesce((select alive_until >= statement_timestamp() from before), fa
     with ordinality as each (collection, key, epoch, payload, n)
 ), old as (
   select held.n, held.payload, log.* from held cross join lateral (
-    select ctid as place, wanted from throughline.logs
+    select collection, key, wanted from throughline.logs
     where companion = $1 and collection = held.collection and logs.key = held.key
       and owner is not null and logs.epoch = held.epoch for update
   ) as log
 ), freed as (
-  update throughline.logs set owner = null, wanted = false from old
-  where ctid = place
-  returning old.n, old.wanted, old.payload, logs.seq = 0 as is_empty
+  update throughline.logs as log set owner = null, wanted = false from old
+  where log.companion = $1 and log.collection = old.collection and log.key = old.key
+  returning old.n, old.wanted, old.payload, log.seq = 0 as is_empty
 )
 select n::int, is_empty, case when wanted then pg_notify($5, payload) end
 from freed, (select set_config('synchronous_commit', 'off', true) as level) as commit
