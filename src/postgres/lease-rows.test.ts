@@ -155,7 +155,7 @@ test(
       await waiting.query(note, [companion]);
       const released = lease.release();
       const blocked = `select pid from pg_stat_activity
-      where wait_event_type = 'Lock' and query like '%with held as%'`;
+      where wait_event_type = 'Lock' and query like '%with freed as%'`;
       while ((await rows(blocked, [])).length === 0);
       await waiting.query("commit");
       await released;

@@ -159,25 +159,19 @@ returning coalesce((select alive_until >= statement_timestamp() from before), fa
   },
   /**
    * 1: companion; 2 to 4: collections, keys, epochs; 5: channel; 6: the notification of each. Answers which
-   * are free now, and whether they have a log. The row is found again by its key: its place is another one where a
-   * process that waits wrote to it since this statement began. Not synced, which takes most of the time: see `missed` of
-   * `ClusterLeases`.
+   * are free now, and whether they have a log. Rows are found by their keys: the place of one is another where a process
+   * that waits wrote to it since the statement began. Who takes the name next writes `wanted`. Not synced, which takes
+   * most of the time: see `missed` of `ClusterLeases`.
    */
   free: {
     name: "throughline_lease_free",
-    text: `with held as (
-  select * from unnest($2::text[], $3::text[], $4::bigint[], $6::text[])
-    with ordinality as each (collection, key, epoch, payload, n)
-), old as (
-  select held.n, held.payload, log.* from held cross join lateral (
-    select collection, key, wanted from throughline.logs
-    where companion = $1 and collection = held.collection and logs.key = held.key
-      and owner is not null and logs.epoch = held.epoch for update
-  ) as log
-), freed as (
-  update throughline.logs as log set owner = null, wanted = false from old
-  where log.companion = $1 and log.collection = old.collection and log.key = old.key
-  returning old.n, old.wanted, old.payload, log.seq = 0 as is_empty
+    text: `with freed as (
+  update throughline.logs as log set owner = null
+  from unnest($2::text[], $3::text[], $4::bigint[], $6::text[])
+    with ordinality as held (collection, key, epoch, payload, n)
+  where companion = $1 and log.collection = held.collection and log.key = held.key
+    and log.epoch = held.epoch and owner is not null
+  returning held.n, held.payload, log.wanted, log.seq = 0 as is_empty
 )
 select n::int, is_empty, case when wanted then pg_notify($5, payload) end
 from freed, (select set_config('synchronous_commit', 'off', true) as level) as commit
