@@ -162,24 +162,3 @@ test("a log that could not be cut back nor deleted is no damaged one", async (t)
   const tail = await logs.tail("a", 9);
   assert.deepEqual([tail?.seq, tail?.damaged ?? false, storage.repairs()], [1, false, []]);
 });
-
-test("a segment whose header could not be written, nor removed, costs no index", async (t) => {
-  const home = homeFolder(t);
-  const before = await openIndexed(home, { timers: never });
-  for (const key of ["a", "b"]) {
-    await before.storage.logs("chats", saidProjection).append(key, [said("m1")]);
-  }
-  await before.storage.close();
-  const segment = /journal\/.*\.journal/;
-  const faults = [
-    { fault: "EIO", at: 1, call: "write", path: segment },
-    { fault: "EIO", at: 1, call: "unlink", path: segment },
-  ] as const;
-  const disk = faultyDisk(realDisk, faults);
-  const { storage, index } = await openIndexed(home, { disk, timers: never });
-  const logs = storage.logs("chats", saidProjection);
-  await logs.append("a", [said("m2")]).catch(() => undefined);
-  disk.heal();
-  assert.equal(await logs.delete("b"), true);
-  assert.equal(index.file.losses, 0);
-});

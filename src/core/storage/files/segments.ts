@@ -302,9 +302,7 @@ export class Segments {
       const all = { segments: this.#segments(), doubtful: this.#doubtful };
       // First: an index that fails must not keep the logs from becoming durable.
       await syncLogs(this.#ports, segment, all, (name) => this.recovered.complete(name));
-      // The index was not told of a segment that only has its header, which could not be written.
-      const { durable } = this.#ports.index;
-      const end = Math.min(segment.position + segment.end, durable);
+      const end = segment.position + segment.end;
       // What is to be forgotten goes also where a full disk takes nothing of the index.
       if (this.#forgetting > 0) await this.#ports.index.syncOrLose(end);
       else await this.#ports.index.sync(end);
