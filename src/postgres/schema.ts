@@ -26,7 +26,7 @@ const versions = `create table if not exists throughline.migrations (
  *
  * - `logs`: the log's row in lists, its head, and its lease: see `leases.ts`. A row with
  *   `seq` 0 is a lease only. `created_at` tells a log from the one that was deleted before it.
- *   `wanted` says that somebody waits for the lease.
+ *   `wanted` says that somebody waits for the lease, or waited for the last one.
  * - `processes`: until when each process is known to live.
  * - `records`: `body` is the exact JSON text, which no JSON type of the database keeps. `hides` is the
  *   id of the earlier record that this one hides. `words` is what search looks up: see `words.ts`.

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextPass } from "node:timers/promises";
+import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn } from "../../../../test/support/storage-workload.ts";
 
@@ -41,6 +42,21 @@ test("of many logs the least used are closed, and the others stay open", async (
   assert.deepEqual(open, ["k17", "k18", "k19", "k0"]);
   await storage.close();
   assert.deepEqual(open, []);
+});
+
+test("a log that could not be cut back is not closed for others, and ends where it did", async () => {
+  const path = /chats\/a\.jsonl/;
+  const disk = faultyDisk(new SimulatedDisk(), [
+    { fault: "EIO", at: 2, call: "write", path, does: "all" },
+    { fault: "EIO", at: 1, call: "truncate", path },
+  ]);
+  const { storage, logs } = await openOn(disk, "power-cut", undefined, 4, undefined, 1_000_000);
+  await logs.append("a", [{ id: "m1" }]);
+  await assert.rejects(logs.append("a", [{ id: "m2" }]), { code: "THROUGHLINE_OUTCOME_UNKNOWN" });
+  for (let n = 0; n < 8; n++) await logs.append(`k${n}`, [{ id: "m1" }]);
+  const records = (await logs.page("a", { limit: 9 })).map(({ id }) => id);
+  assert.deepEqual([records, storage.repairs()], [["m1"], []]);
+  await storage.close();
 });
 
 test("a log that was just looked for in vain is not looked for again to begin it; later it is", async () => {
