@@ -68,6 +68,19 @@ async function inBucket(t: TestContext): Promise<Partial<MomentsOptions>> {
   return { mode: "s3", consent: upload, s3: { bucket: "moments", endpoint, credentials } };
 }
 
+test("a forgotten reaction is listed no more, also while its bucket is away", async (t) => {
+  const server = await S3Server.start({ buckets: ["moments"] });
+  t.after(() => server.close());
+  const { credentials, endpoint } = server;
+  const s3 = { bucket: "moments", endpoint, credentials };
+  const c = await world(t, { mode: "s3", consent: upload, s3 });
+  await c.react("positive");
+  assert.deepEqual(await c.reactions(), ["positive"]);
+  server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
+  await c.now().throughline.chats.forget("local:me");
+  assert.deepEqual(await c.reactions(), []);
+});
+
 const places = { "on the disk": async () => ({}), "in a bucket alone": inBucket } as const;
 
 for (const [where, options] of Object.entries(places)) {

@@ -30,10 +30,12 @@ export async function reactionsOf(
   chatId: string,
   supersede: (name: string, by: string) => Promise<unknown>,
 ): Promise<readonly MessageReaction[]> {
-  const places = await placesIn(ports);
+  // Only a tombstone may be left of what is forgotten, until its copy in the bucket is gone.
+  const isThere = (as: ReadonlySet<string>) => as.has("package") || as.has("status");
+  const places = new Map([...(await placesIn(ports))].filter(([, as]) => isThere(as)));
   for (const name of seen.keys()) if (!places.has(name)) seen.delete(name);
-  for (const [name, as] of places) {
-    if (seen.has(name) || !(as.has("package") || as.has("status"))) continue;
+  for (const name of places.keys()) {
+    if (seen.has(name)) continue;
     const { manifest } = await readFolder(ports, name);
     seen.set(name, manifest ? ownersOf(manifest, []) : (await readStatus(ports, name))?.of);
   }
