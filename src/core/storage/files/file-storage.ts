@@ -49,6 +49,7 @@ export class FileStorage implements Storage {
   readonly #listeners = new Set<(report: RepairReport) => void>();
   readonly #writing = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
+  #isReleased = false;
   readonly ownHome: OwnHome;
 
   private constructor(ports: GivenPorts) {
@@ -203,9 +204,10 @@ export class FileStorage implements Storage {
       // All at once: from this moment on none of them takes another call.
       const stores = [...this.#logs.values(), ...this.#documents.values(), ...this.#files.values()];
       await Promise.all(stores.map((store) => store.close()));
-      await Promise.all(this.#writing);
       await this.#journal.segments.close();
     } finally {
+      await Promise.all(this.#writing);
+      this.#isReleased = true;
       await this.#ports.release();
     }
   }
@@ -271,6 +273,8 @@ export class FileStorage implements Storage {
   }
 
   #report(collection: string, report: NewReport): void {
+    // A read may outlive the storage: the home is another process's then, which finds the damage itself.
+    if (this.#isReleased) return;
     const key = `${collection}/${report.key}`;
     // The same damage is met at every reading: it is news once.
     const identity = JSON.stringify([key, report.kind, report.bytes, report.after_seq]);
