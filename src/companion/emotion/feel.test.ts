@@ -434,6 +434,19 @@ test("a mood lasts 1.0 s, and changes at the first millisecond after that", () =
   assert.notEqual(feel(config, evolve(better, 900)).mood, "disappointed");
 });
 
+const noHysteresis = changed("settings", { hysteresis: 0 });
+for (const ms of [0, 5_001]) {
+  test(`without hysteresis a mood that began at ${ms} ms is held by one that comes at that instant`, () => {
+    const began = anchorHere(noHysteresis, evolve(after(born, "pat_level2"), ms));
+    const state = anchorHere(noHysteresis, began);
+    const { mood } = feel(config, state);
+    assert.equal(mood, ms === 0 ? "proud" : "happy");
+    const other = ms === 0 ? after(state, "insult", "insult") : after(state, "pat_level2");
+    assert.equal(feel(config, evolve(other, 999)).mood, mood);
+    assert.notEqual(feel(config, evolve(other, 1_000)).mood, mood);
+  });
+}
+
 test("joy of .6 is proud for 5000 ms, then happy for good, a second later at the latest", () => {
   const state = after(born, "pat_level2");
   assert.equal(feel(config, evolve(state, 5_000)).mood, "proud");

@@ -82,10 +82,12 @@ export function derivedMood(config: EmotionConfiguration, { at, anchor }: Emotio
   const ruled = (when: number) => ruledMood(config, anchor, boredomAt(config, anchor, when), when);
   const freeAt = Math.max(anchor.at, anchor.moodSince + hysteresisMs);
   if (at < freeAt) return { mood: anchor.mood, since: anchor.moodSince };
-  const askedAt = at - (hysteresisMs === 0 ? 0 : (at - freeAt) % hysteresisMs);
+  const everyMs = Math.max(1, hysteresisMs);
+  const askedAt = at - ((at - freeAt) % everyMs);
   const mood = ruled(askedAt);
-  const before = askedAt === freeAt ? anchor.mood : ruled(askedAt - hysteresisMs);
-  return { mood, since: mood === before ? notHeld(at) : askedAt };
+  const before = askedAt === freeAt ? anchor.mood : ruled(askedAt - everyMs);
+  const hasLasted = mood === before && at > anchor.moodSince;
+  return { mood, since: hasLasted ? notHeld(at) : askedAt };
 }
 
 /** So long ago that no hysteresis holds what began then. */
