@@ -205,7 +205,8 @@ test("pictures, sound, words and the reaction are on one timeline, and play toge
     await caption.getByText("Companion: Knock, knock").waitFor();
     await slider.press("Home");
     await player.getByRole("button", { name: "Play" }).click();
-    await caption.getByText("Companion: Knock, knock").waitFor();
+    // Playing takes as long as the moment took.
+    await caption.getByText("Companion: Knock, knock").waitFor({ timeout: 60_000 });
     await player.getByRole("button", { name: "Play" }).waitFor();
     assert.match((await player.locator("output").textContent()) ?? "", /^at the reaction$/);
     const picture = await player.locator(".moment-picture").boundingBox();
