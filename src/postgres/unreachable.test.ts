@@ -47,6 +47,15 @@ for (const [what, pool] of [
     `{ on() {}, removeListener() {},
       connect: async () => ({ on() {}, release() {}, query: forEver }) }`,
   ],
+  [
+    "stops to answer is waited for until the deadline",
+    `{ on() {}, removeListener() {},
+      connect: async () => {
+        let count = 0;
+        const query = async () => (count++ === 0 ? { rows: [{ standby: false }] } : forEver());
+        return { on() {}, release() {}, query };
+      } }`,
+  ],
 ] as const) {
   test(`a database that ${what}, and is UNAVAILABLE then`, async () => {
     const { exitCode, told } = await opening(pool);
