@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type pg from "pg";
-import { DyingPool } from "../../test/support/dying-pool.ts";
 import { databaseOf } from "../../test/support/test-database.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
+import { WrappedPool } from "../../test/support/wrapped-pool.ts";
 import { errorName, isThroughlineError } from "../core/errors.ts";
 import { contractProjection, found, message } from "../testing/log-store-contract-fixtures.ts";
 import { openPostgresStorage } from "./postgres.ts";
@@ -28,6 +28,27 @@ async function assertWhole(): Promise<void> {
   await storage.documents("notes").write("a", { text: "b" });
 }
 
+/** A pool of a process that is killed when this statement was done. */
+function dyingPool(statements: number) {
+  let left = statements;
+  const state = { isDead: false };
+  const dying = new WrappedPool(pool, async (client, statement) => {
+    const answer = await client.query(statement);
+    if (--left > 0) return answer;
+    state.isDead = true;
+    const { processID } = client as unknown as { processID: number };
+    await pool.query("select pg_terminate_backend($1, 5000)", [processID]);
+    throw new Error("killed");
+  });
+  const { connect } = dying;
+  dying.connect = async () => {
+    // As a server refuses a login, which nobody tries again.
+    if (state.isDead) throw Object.assign(new Error("dead"), { severity: "FATAL", code: "28000" });
+    return connect.call(dying);
+  };
+  return { dying, state };
+}
+
 async function dropSchema(): Promise<void> {
   await pool.query("drop schema if exists throughline cascade");
 }
@@ -39,9 +60,9 @@ test("a creation of the schema killed after any statement leaves nothing or all;
   const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 4;
   for (let statements = 1, died = true; died; statements += step) {
     await dropSchema();
-    const dying = new DyingPool(pool, statements);
+    const { dying, state } = dyingPool(statements);
     const outcome = await ensureSchema(databaseOf(dying), true).then(() => "created", errorName);
-    died = dying.isDead;
+    died = state.isDead;
     assert.equal(outcome === "created", !died, `statement ${statements}: ${outcome}`);
     const [row] = (await pool.query("select to_regnamespace('throughline') as there")).rows;
     if (row.there === null) await ensureSchema(alive, true);

@@ -56,6 +56,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
         chats.setMetadata(id, { "10": text, "9": [null, { b: 1, a: 2 }] }),
       ),
     ),
+  fc.tuple(chat, content).map(([id, text]) => sendFile(id, text)),
   fc.constant<Step>(({ sessions }) => sessions.reset("local:me").catch(orNone)),
 );
 
@@ -63,6 +64,15 @@ export function say(chatId: string, text: string): Step {
   return ({ chats }, clock) => {
     clock.pass(1_000);
     return chats.append(chatId, [{ role: "user", content: text, mine: { z: 1, a: text } }]);
+  };
+}
+
+export function sendFile(chatId: string, text: string): Step {
+  return async ({ chats }) => {
+    const bytes = Buffer.from(`the picture ${text}`);
+    const sha256 = await chats.files.put(chatId, bytes);
+    const file = { name: "a.png", type: "image/png", size: bytes.length, sha256 };
+    await chats.append(chatId, [{ role: "user", content: text, attachments: [file] }]);
   };
 }
 
@@ -101,6 +111,12 @@ export async function everything(storage: Storage): Promise<readonly string[]> {
   for await (const { place, logs, row } of everyLog(storage)) {
     lines.push(`${place.collection}/${row.key}`, JSON.stringify(row));
     for await (const record of logs.read(row.key)) lines.push(JSON.stringify(record));
+  }
+  const files = storage.files("chats");
+  for (const key of (await Array.fromAsync(files.keys())).sort()) {
+    for (const { sha256 } of await files.list(key)) {
+      lines.push(key, sha256, String(Buffer.from((await files.get(key, sha256)) ?? [])));
+    }
   }
   const documents = storage.documents("session");
   for (const key of await documents.keys()) {

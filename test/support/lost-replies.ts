@@ -18,8 +18,8 @@ import {
   message,
   removal,
 } from "../../src/testing/log-store-contract-fixtures.ts";
-import { type Loss, LossyPool } from "./lossy-pool.ts";
 import { databaseOf } from "./test-database.ts";
+import { type Loss, lose, lostConnection, WrappedPool } from "./wrapped-pool.ts";
 
 interface Stores {
   readonly log: LogStore;
@@ -64,7 +64,15 @@ async function history(
   call: StoreCall,
   given: { readonly at: number; readonly loss: Loss },
 ) {
-  const lossy = new LossyPool(pool, given.at, given.loss);
+  let isArmed = false;
+  let statements = 0;
+  let lostText: string | undefined;
+  const lossy = new WrappedPool(pool, async (client, statement) => {
+    if (!isArmed || ++statements !== given.at) return client.query(statement);
+    lostText = statement.text;
+    await lose(client, statement, given.loss);
+    throw lostConnection();
+  });
   const database = databaseOf(lossy);
   const calls = new Calls();
   const companion = `companion-${randomId()}`;
@@ -75,9 +83,8 @@ async function history(
   const documents = new PostgresDocumentStore(ports, "session");
   await log.append("a", [message("m1"), message("m2")]);
   await documents.write("state", { mood: 1 });
-  lossy.arm();
+  isArmed = true;
   const outcome = await call({ log, documents }).catch(errorName);
-  const { hasLost, lostText } = lossy;
   const left = {
     outcome,
     a: [await log.tail("a", 0), await everything(log, "a")],
@@ -86,7 +93,7 @@ async function history(
     found: await log.search("says", { limit: 10 }),
     documents: [await documents.read("state"), await documents.read("other")],
   };
-  return { hasLost, lostText, left };
+  return { lostText, left };
 }
 
 /** Asserts that a call ends as it does without a loss, whichever of its statements is lost. */
@@ -94,7 +101,7 @@ export async function endsAsWithoutLoss(pool: pg.Pool, call: StoreCall, loss: Lo
   const { left } = await history(pool, call, { at: 0, loss });
   for (let at = 1, lost = true; lost; at++) {
     const found = await history(pool, call, { at, loss });
-    lost = found.hasLost;
+    lost = found.lostText !== undefined;
     assert.deepEqual(found.left, left, `statement ${at}: ${found.lostText}`);
   }
 }

@@ -169,45 +169,27 @@ test("the same message again after a failure is asked again; a model that failed
   assert.equal(await w.unanswered(), 0);
 });
 
-test("a model that fails after its first words leaves a partial answer", async (t) => {
-  for (const end of [
-    { error: new Error("x") },
-    { finish: "other" },
-    { finish: "error" },
-  ] as const) {
+for (const [what, end, reason] of [
+  ["fails", { error: new Error("x") }, "error"],
+  ["ends for another reason", { finish: "other" }, "error"],
+  ["ends with an error", { finish: "error" }, "error"],
+  ["is cut at its length", { finish: "length" }, "length"],
+  ["is cut by a filter", { finish: "content-filter" }, "content_filter"],
+] as const) {
+  test(`an answer that ${what} after its first words is partial: ${reason}`, async (t) => {
     const w = await chatWorld(t, { answers: [["Hel", end]] });
-    const page = w.page();
-    await page.sendMessage(hi as UIMessage);
-    const [, answer] = await w.stored();
-    assert.deepEqual([answer?.content, answer?.partial_reason], ["Hel", "error"]);
-    assert.deepEqual(await w.texts(), ["user: Hi", "assistant: Hel"]);
-  }
-});
-
-test("an answer that its model cut says by what, and one without a word is none", async (t) => {
-  for (const [finish, reason] of [
-    ["length", "length"],
-    ["content-filter", "content_filter"],
-  ] as const) {
-    const w = await chatWorld(t, { answers: [["Hel", { finish }]] });
     await w.page().sendMessage(hi as UIMessage);
-    assert.deepEqual([(await w.stored())[1]?.partial_reason, await w.unanswered()], [reason, 0]);
-  }
+    assert.equal((await w.stored())[1]?.partial_reason, reason);
+    assert.deepEqual([await w.texts(), await w.unanswered()], [["user: Hi", "assistant: Hel"], 0]);
+  });
+}
+
+test("an answer without a word is none", async (t) => {
   for (const steps of [[], [" \n"], [{ thinks: "hmm" }, { finish: "length" }]] as const) {
     const w = await chatWorld(t, { answers: [steps] });
     await w.page().sendMessage(hi as UIMessage);
     assert.deepEqual([await w.texts(), await w.unanswered()], [["user: Hi"], 1]);
   }
-});
-
-test("what the application throws is an error of the stream, and the message can be sent again", async (t) => {
-  const respond = (): never => {
-    throw new Error("secret");
-  };
-  const w = await chatWorld(t, { answers: [], respond });
-  const text = await (await w.post(request)).text();
-  assert.match(text, /"type":"error","errorText":"An error occurred\."/);
-  assert.equal(await w.unanswered(), 1);
 });
 
 /** A `respond` that does not do what its type says, and the error that the page and the log get. */
@@ -243,7 +225,7 @@ const faults: readonly [what: string, respond: () => unknown, page: RegExp, log:
 ];
 
 for (const [what, respond, onPage, inLog] of faults) {
-  test(`a respond that ${what} is told so on the page, and in the log`, async (t) => {
+  test(`a respond that ${what} is told so on the page and in the log, and its message is unanswered`, async (t) => {
     const lines: string[] = [];
     const note = (fields: object) => void lines.push(JSON.stringify(fields));
     const logger: Logger = { debug: note, info: note, warn: note, error: note };
@@ -252,6 +234,7 @@ for (const [what, respond, onPage, inLog] of faults) {
     const text = await (await w.post(request)).text();
     assert.match(text, onPage);
     assert.match(lines.join("\n"), inLog);
+    assert.equal(await w.unanswered(), 1);
   });
 }
 

@@ -10,7 +10,7 @@ import { openThroughline } from "../../core/throughline.ts";
 import { ThroughlineSaver } from "./saver.ts";
 
 /** Turns, and the megabytes that they may take; LangGraph's SQLite saver takes 23.5 and 340.7. */
-const [turns, megabytes] = process.env["THROUGHLINE_FULL"] === "1" ? [400, 10] : [100, 2.5];
+const [turns, megabytes] = process.env["THROUGHLINE_FULL"] === "1" ? [400, 10] : [60, 1.5];
 
 test(`${turns} turns of 1 kB take at most ${megabytes} MB`, async (t) => {
   const home = join(temporaryDirectory(t), "home");

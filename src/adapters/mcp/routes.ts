@@ -1,5 +1,5 @@
 // MCP in the server: one route, behind the guard and the token of all others.
-import type { McpHttpHandler, McpServer } from "@modelcontextprotocol/server";
+import type { McpHttpHandler } from "@modelcontextprotocol/server";
 import { shownMessages } from "../../core/chat/marks.ts";
 import { arriving } from "../../server/input.ts";
 import type { ServerFeature } from "../../server/options.ts";
@@ -10,10 +10,15 @@ import type { Remember } from "./remember.ts";
 /** `POST /mcp`, for `createServer`. What is changed through it is published to those who watch. */
 export function mcpRoutes(remember: Remember | undefined): ServerFeature {
   return (router: Router) => {
-    const { throughline, turns, watchers, version, track } = router.ports;
-    return mountMcp(router, async () => {
-      const { serverOver } = await import("./server.ts");
-      return serverOver(throughline, {
+    const { throughline, turns, watchers, version, track, limits, begin } = router.ports;
+    let handler: Promise<McpHttpHandler> | undefined;
+    /** At the first request, so that a start waits for none of this. */
+    const open = async () => {
+      const [{ serverOver }, { createMcpHandler }] = await Promise.all([
+        import("./server.ts"),
+        import("@modelcontextprotocol/server"),
+      ]);
+      const makeServer = serverOver(throughline, {
         version,
         remember,
         running: track,
@@ -28,37 +33,21 @@ export function mcpRoutes(remember: Remember | undefined): ServerFeature {
         },
         changed: (chatId, change) => watchers.publish("session", { chat_id: chatId, change }),
       });
-    });
+      return createMcpHandler(makeServer, {
+        maxRequestBodySize: limits.bodyBytes,
+        maxSubscriptions: limits.watchers,
+        keepAliveMs: limits.keepAliveMs,
+      });
+    };
+    router.serve("post", "/mcp", ({ req }) =>
+      begin(async () => {
+        // It reads the body itself.
+        const length = Number(req.header("content-length") ?? limits.bodyBytes);
+        arriving.get(req.raw)?.add(Math.min(length, limits.bodyBytes));
+        handler ??= open();
+        return (await handler).fetch(req.raw);
+      }),
+    );
+    return () => void handler?.then(({ close }) => close()).catch(() => undefined); // it was never open
   };
-}
-
-/**
- * @param load called at the first request, so that a start waits for none of this. It gives what makes a server for
- *   each request.
- * @returns what ends it.
- */
-export function mountMcp(router: Router, load: () => Promise<() => McpServer>): () => void {
-  const { limits, begin } = router.ports;
-  let handler: Promise<McpHttpHandler> | undefined;
-  const open = async () => {
-    const [server, { createMcpHandler }] = await Promise.all([
-      load(),
-      import("@modelcontextprotocol/server"),
-    ]);
-    return createMcpHandler(server, {
-      maxRequestBodySize: limits.bodyBytes,
-      maxSubscriptions: limits.watchers,
-      keepAliveMs: limits.keepAliveMs,
-    });
-  };
-  router.serve("post", "/mcp", ({ req }) =>
-    begin(async () => {
-      // It reads the body itself.
-      const length = Number(req.header("content-length") ?? limits.bodyBytes);
-      arriving.get(req.raw)?.add(Math.min(length, limits.bodyBytes));
-      handler ??= open();
-      return (await handler).fetch(req.raw);
-    }),
-  );
-  return () => void handler?.then(({ close }) => close()).catch(() => undefined); // it was never open
 }

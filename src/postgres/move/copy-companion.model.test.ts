@@ -13,6 +13,7 @@ import {
   type Step,
   say,
   sayMany,
+  sendFile,
   step,
 } from "../../../test/support/lived-history.ts";
 import { Stopped, stoppingStorage } from "../../../test/support/stopping-storage.ts";
@@ -64,6 +65,7 @@ test("a copy killed at write n = 1, 2, 3 …, whose source goes on, is whole onc
   for (let n = 1, isDone = false; !isDone && n < 100; n++) {
     await using source = openMemoryStorage();
     const before = [say("local:me", "one"), sayMany(["telegram:42", 300]), say("__proto__", "x")];
+    before.push(sendFile("local:me", "a"), sendFile("telegram:42", "b"));
     await live(source, before, "2026-03-01T12:00:00.000Z");
     await using target = openMemoryStorage();
     const stopped = stoppingStorage(target, { write: n, when: "after" });

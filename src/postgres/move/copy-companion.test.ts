@@ -7,6 +7,7 @@ import { kept } from "../../../test/support/kept-storage.ts";
 import { stoppingStorage } from "../../../test/support/stopping-storage.ts";
 import { chatProjection } from "../../core/chat/chat-head.ts";
 import { moveUnderWay } from "../../core/chat/move-under-way.ts";
+import { damagedFile, hashOf } from "../../core/storage/file-store.ts";
 import { frameworkLogs } from "../../core/storage/framework-logs.ts";
 import { companionLease } from "../../core/storage/leases.ts";
 import { unlisted } from "../../core/storage/log-store.ts";
@@ -366,4 +367,37 @@ test("an abort ends the waiting for a lease at once", { timeout: 10_000 }, async
   const copy = copyCompanion(source, target, { timers, signal: stop.signal });
   setImmediate(() => stop.abort(new Error("stop")));
   await assert.rejects(copy, { message: "stop" });
+});
+
+/** The same storage, in which one file is damaged. */
+function damagedIn(storage: Storage, damaged: string): Storage {
+  const files: Storage["files"] = (collection) => {
+    const store = storage.files(collection);
+    return {
+      put: (...args) => store.put(...args),
+      get: async (key, hash) => {
+        if (hash === damaged) throw damagedFile(key, hash);
+        return store.get(key, hash);
+      },
+      list: (key) => store.list(key),
+      delete: (...args) => store.delete(...args),
+      keys: () => store.keys(),
+    };
+  };
+  return { ...kept(storage), files };
+}
+
+test("a damaged file refuses the copy, or is left out where damage is to be passed over", async (t) => {
+  const { storage, throughline } = await storageWith(t, { a: ["1"] });
+  const { files } = throughline.chats;
+  await files.put("a", Buffer.from("one"));
+  const source = damagedIn(storage, await files.put("a", Buffer.from("two")));
+  const { storage: target } = await storageWith(t, {});
+  await assert.rejects(copyCompanion(source, target), { code: "THROUGHLINE_CORRUPT" });
+  assert.equal((await copyCompanion(source, target, { damaged: "mark" })).files, 1);
+  const copied = await target.files("chats").list("a");
+  assert.deepEqual(
+    copied.map(({ sha256 }) => sha256),
+    [hashOf(Buffer.from("one"))],
+  );
 });
