@@ -39,10 +39,10 @@ test("an erasure whose answer is lost is no conflict with what was appended sinc
   let after: (() => Promise<unknown>) | undefined;
   const losing = new WrappedPool(pool, async (client, statement) => {
     const answer = await client.query(statement);
-    const meanwhile = after;
-    if (statement.text !== "commit" || meanwhile === undefined) return answer;
+    const doAfter = after;
+    if (statement.text !== "commit" || doAfter === undefined) return answer;
     after = undefined;
-    await meanwhile();
+    await doAfter();
     throw lostConnection();
   });
   const open = (through: PostgresPool) =>

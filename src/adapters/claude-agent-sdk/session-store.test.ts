@@ -52,33 +52,27 @@ const entry = (n: number | string, more: object = {}): SessionStoreEntry => ({
 });
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => entry(n, { n }));
 
-/** A test with a store of its own, on each storage where that has to do with its keys, sizes or writers. */
+/** A test on each storage, with a store of its own. */
 function testOnEach(
   says: string,
-  body: (store: ThroughlineSessionStore, throughline: Throughline) => Promise<void>,
-  names = Object.keys(openers),
+  body: (store: ThroughlineSessionStore, throughline: Throughline, t: TestContext) => Promise<void>,
 ): void {
-  for (const name of names) {
+  for (const [name, open] of Object.entries(openers)) {
     test(`${says} (${name})`, async (t) => {
-      await using throughline = await (openers[name] ?? assert.fail())(t);
-      await body(storeOn(throughline), throughline);
+      await using throughline = await open(t);
+      await body(storeOn(throughline), throughline, t);
     });
   }
 }
 
-const testInMemory = (
-  says: string,
-  body: (store: ThroughlineSessionStore, throughline: Throughline) => Promise<void>,
-) => testOnEach(says, body, ["memory"]);
-
-testInMemory("entries come back equal and in the order of the calls", async (store) => {
+testOnEach("entries come back equal and in the order of the calls", async (store) => {
   const entries = numbered(7);
   const calls = [entries.slice(0, 2), entries.slice(2, 3), [], entries.slice(3)];
   await Promise.all(calls.map((each) => store.append(key, each)));
   assert.deepEqual(await store.load(key), entries);
 });
 
-testInMemory("what was never written is null, also after an append of nothing", async (store) => {
+testOnEach("what was never written is null, also after an append of nothing", async (store) => {
   await store.append(key, []);
   assert.equal(await store.load(key), null);
   assert.equal(await store.load({ ...key, subpath: "subagents/a" }), null);
@@ -158,13 +152,13 @@ testOnEach("content of every kind and size is kept", async (store) => {
   assert.deepEqual(await store.load(key), entries);
 });
 
-testInMemory("content that is not JSON is kept as its JSON text", async (store) => {
+testOnEach("content that is not JSON is kept as its JSON text", async (store) => {
   const at = new Date(0);
   await store.append(key, [entry(1, { at, call: () => 1 }), entry(2)]);
   assert.deepEqual(await store.load(key), [entry(1, { at: at.toISOString() }), entry(2)]);
 });
 
-testInMemory("a batch of any length is stored in order", async (store) => {
+testOnEach("a batch of any length is stored in order", async (store) => {
   for (const [count, length] of [
     [1_201, 100],
     [100, 100_000],
@@ -179,7 +173,7 @@ testInMemory("a batch of any length is stored in order", async (store) => {
   }
 });
 
-testInMemory("deleting a session takes its subpaths along, and nothing else", async (store) => {
+testOnEach("deleting a session takes its subpaths along, and nothing else", async (store) => {
   const others = [
     { ...key, sessionId: "other" },
     { ...key, projectKey: "other" },
@@ -453,7 +447,7 @@ test("a session that another process deletes during an append is whole afterward
   assert.equal(deletions, 3);
 });
 
-testInMemory("forgetting a session id removes its subpaths too", async (store, { chats }) => {
+testOnEach("forgetting a session id removes its subpaths too", async (store, { chats }) => {
   const parts = [key, { ...key, subpath: "a" }, { ...key, projectKey: "q", subpath: "b" }];
   for (const each of parts) await store.append(each, [entry(1)]);
   await store.append({ ...key, sessionId: "other", subpath: "a" }, [entry(1)]);
