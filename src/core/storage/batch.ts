@@ -177,7 +177,7 @@ function lineOf(record: StoredRecord): string {
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID` (not an object, a reserved name), `THROUGHLINE_TOO_LARGE`.
  */
-function prepareHead(head: LogHead): string {
+export function prepareHead(head: LogHead): string {
   const json = prepareValue(head, "head", logLimits.headBytes);
   checkReserved(head, reservedHeadNames, "head");
   return json;
