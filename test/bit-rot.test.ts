@@ -9,20 +9,18 @@ import {
   damagedCopy,
   documentBytes,
   documentPath,
-  type Home,
   indexFor,
   indexOf,
   keptIndex,
   logBytes,
   logPath,
   type Outcome,
-  openHome,
   original,
   outcomeOf,
   readLog,
   stored,
 } from "./support/bit-rot.ts";
-import { recordOf } from "./support/storage-workload.ts";
+import { type Opened, openOn, recordOf } from "./support/storage-workload.ts";
 
 const isNightly = process.env["THROUGHLINE_FLIPS"] === "all";
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
@@ -126,15 +124,15 @@ for (const isKept of [true, false]) {
 }
 
 for (const [way, read] of [
-  ["from its end", (home: Home) => home.logs.tail("a", 1_000)],
-  ["from its start", (home: Home) => Array.fromAsync(home.logs.read("a"))],
+  ["from its end", (home: Opened) => home.logs.tail("a", 1_000)],
+  ["from its start", (home: Opened) => Array.fromAsync(home.logs.read("a"))],
 ] as const) {
   test(`a batch taken out of a log whole is found by whoever reads the log ${way} alone`, async () => {
     const [, from, to] = original.ends;
     const bytes = Buffer.concat([logBytes.subarray(0, from), logBytes.subarray(to)]);
     // The index that a clean exit left for this very file: opening has no reason to look.
     const index = keptIndex(await indexOf(await damagedCopy(logPath, bytes)));
-    const home = await openHome(await damagedCopy(logPath, bytes), index);
+    const home = await openOn(await damagedCopy(logPath, bytes), { indexPath: index });
     assert.deepEqual(home.storage.repairs(), []);
     await read(home);
     const [repair] = home.storage.repairs();
@@ -150,7 +148,7 @@ for (const isKept of [true, false]) {
   const index = isKept ? "index kept" : "index lost";
   test(`a message that damage took can be stored again under its id: ${index}`, async () => {
     const disk = await damagedCopy(logPath, flipped(logBytes, bitOf(20)));
-    const home = await openHome(disk, indexFor(isKept));
+    const home = await openOn(disk, { indexPath: indexFor(isKept) });
     assert.equal((await readLog(home)).records.length, stored - 1);
     await home.logs.append("a", [recordOf("m7")]);
     const found = await home.logs.find("a", "m7");
@@ -162,7 +160,7 @@ for (const isKept of [true, false]) {
 test("a flipped version digit in the middle of a log costs its batch, and no other", async () => {
   const at = logBytes.indexOf(`"kind":"commit","format":1`, original.ends[1]);
   const bytes = flipped(logBytes, (at + 25) * 8 + 1); // "1" becomes "3"
-  const home = await openHome(await damagedCopy(logPath, bytes), indexFor(true));
+  const home = await openOn(await damagedCopy(logPath, bytes), { indexPath: indexFor(true) });
   assert.equal((await readLog(home)).records.length, stored - 1);
 });
 

@@ -4,29 +4,17 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { silentLogger } from "../../src/core/logger.ts";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
-import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
-import type { LogProjection, StoredRecord } from "../../src/core/storage/log-store.ts";
+import type { StoredRecord } from "../../src/core/storage/log-store.ts";
 import type { RepairReport } from "../../src/core/storage/storage.ts";
 import { processDeathImage } from "./crash-images.ts";
-import { HeldClock } from "./held-clock.ts";
-import { HeldTimers } from "./held-timers.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
-import { indexOn } from "./simulated-index.ts";
-import { recordOf } from "./storage-workload.ts";
+import { type Opened, openOn, recordOf } from "./storage-workload.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 
 export const logPath = "/home/chats/a.jsonl";
 export const documentPath = "/home/session/state.json";
-
-const projection: LogProjection = {
-  sortedAt: (head) => String(head["updated_at"] ?? ""),
-  labels: () => [],
-  text: (record) => (typeof record["content"] === "string" ? record["content"] : undefined),
-  hides: () => undefined,
-};
 
 const temporary = fs.mkdtempSync(join(tmpdir(), "throughline-rot-"));
 process.on("exit", () => fs.rmSync(temporary, { recursive: true, force: true }));
@@ -40,24 +28,11 @@ export function keptIndex(bytes: Buffer): string {
 }
 
 let homes = 0;
-/** @param path of the index. Default: it knows nothing. */
-export async function openHome(disk: Disk, path?: string) {
-  const home = ++homes;
-  const clock = new HeldClock();
-  const timers = new HeldTimers(clock);
-  let ids = 0;
-  const index = indexOn(disk, { timers }, path);
-  const storage = await FileStorage.open({
-    ...{ home: "/home", disk, durability: "power-cut", logger: silentLogger },
-    ...{ clock, timers, newId: () => `${home}x${++ids}`, index },
-    ...{ maxOpen: 256, segmentBytes: 2_048, directoryChanged: () => undefined },
-    guard: () => undefined,
-    release: () => index.close(),
-  });
-  const logs = storage.logs("chats", projection);
-  return { storage, logs, index, documents: storage.documents("session"), timers };
+/** @param indexPath of the index. Default: it knows nothing. */
+function openHome(disk: Disk, indexPath?: string): Promise<Opened> {
+  homes++;
+  return openOn(disk, { indexPath });
 }
-export type Home = Awaited<ReturnType<typeof openHome>>;
 
 interface Found {
   readonly records: readonly StoredRecord[];
@@ -66,13 +41,13 @@ interface Found {
   readonly state: unknown;
 }
 
-export async function readLog({ logs }: Home) {
+export async function readLog({ logs }: Opened) {
   const tail = await logs.tail("a", 1_000);
   const records = await Array.fromAsync(logs.read("a"));
   return { records, tail: tail?.records ?? [], isThere: tail !== undefined };
 }
 
-async function readAll(home: Home): Promise<Found> {
+async function readAll(home: Opened): Promise<Found> {
   const document = await home.documents.read("state");
   return { ...(await readLog(home)), state: document?.value };
 }
@@ -140,7 +115,7 @@ const whole = await indexOf(original.disk);
 export const indexFor = (isKept: boolean) => (isKept ? keptIndex(whole) : undefined);
 
 /** Every record that is served is one that was stored, whichever way it is asked for. */
-async function assertNothingWrong(home: Home, { records, tail }: Found): Promise<void> {
+async function assertNothingWrong(home: Opened, { records, tail }: Found): Promise<void> {
   assert.equal(JSON.stringify(tail), JSON.stringify(records), "both directions read the same");
   for (const [i, record] of records.entries()) {
     assert.equal(JSON.stringify(record), originals[record.seq - 1]);
@@ -222,7 +197,7 @@ async function checkCase(each: CaseHere): Promise<Outcome> {
 
 /** Damage met once costs nothing more: not at the next write, not at the next start. */
 async function checkGoesOn(met: {
-  readonly home: Home;
+  readonly home: Opened;
   readonly disk: SimulatedDisk;
   readonly index: string | undefined;
   readonly found: Found;

@@ -57,7 +57,7 @@ const appends: readonly Step[] = [
 /** A disk after a power cut that took all that was not synced: the journal has more than the logs. */
 async function leftByCut() {
   const disk = new SimulatedDisk();
-  const opened = await openOn(disk, "power-cut", undefined, 256, undefined, 2_048);
+  const opened = await openOn(disk);
   const before: readonly Step[] = [
     { do: "append", key: "a", batch: ["p1", "p2"] },
     { do: "append", key: "b", batch: ["p3"] },
@@ -153,7 +153,7 @@ async function runFaulty(
 ) {
   const { disk: inner, told } = await start();
   const disk = faultyDisk(inner, faults);
-  const open = () => openOn(disk, durability, undefined, 256, undefined, segmentBytes);
+  const open = () => openOn(disk, { durability, segmentBytes });
   const ledger = new Ledger(() => disk.failures > 0, undefined, told);
   let opened: Opened | undefined;
   for (const step of steps) {

@@ -9,6 +9,8 @@ import { type Disk, directoryChanged, realDisk } from "../../src/core/storage/di
 import type { CollectionIndex } from "../../src/core/storage/files/collection-index.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
 import { FileIndex } from "../../src/core/storage/files/index.ts";
+import { openFileStorage } from "../../src/core/storage/files/open-file-storage.ts";
+import type { Durability } from "../../src/core/storage/storage.ts";
 import { systemTimers, type Timers } from "../../src/core/timers.ts";
 
 /** Of an index that writes nothing before it has to, so that no thread is started. */
@@ -24,17 +26,26 @@ export const atOnce: Timers = {
 
 const opened = new Set<FileStorage>();
 
+/** Where there is a disk in memory, syncing costs nothing. */
+export const quickDisk = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
+
 /** A folder that is gone after the test, once the homes are closed that the test opened. */
 export function homeFolder(t: TestContext): string {
-  // Where there is a disk in memory, syncing costs nothing.
-  const disk = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir();
-  const home = fs.mkdtempSync(join(disk, "throughline-home-"));
+  const home = fs.mkdtempSync(join(quickDisk, "throughline-home-"));
   t.after(async () => {
     for (const storage of opened) await storage.close();
     opened.clear();
     fs.rmSync(home, { recursive: true, force: true });
   });
   return home;
+}
+
+/** Opens a new home as users do; it is closed and removed after the test. */
+export async function openedHome(t: TestContext, durability: Durability = "power-cut") {
+  const home = homeFolder(t);
+  const storage = await openFileStorage({ home, durability });
+  opened.add(storage);
+  return { home, storage };
 }
 
 /** The home as a kill leaves it now; a thread must not write while it is copied. */

@@ -28,7 +28,7 @@ export const segmentsOn = async (disk: SimulatedDisk) =>
 
 /** The ids that each log holds when a home is opened on this disk. */
 export async function idsOn(disk: SimulatedDisk, keys = ["a"]): Promise<string[][]> {
-  const { storage, logs } = await openOn(disk, "power-cut", undefined, 256, undefined);
+  const { storage, logs } = await openOn(disk);
   const ids: string[][] = [];
   for (const key of keys) {
     ids.push((await Array.fromAsync(logs.read(key))).map(({ id }) => id));
@@ -39,7 +39,7 @@ export async function idsOn(disk: SimulatedDisk, keys = ["a"]): Promise<string[]
 
 /** With a journal in which all that a test does has room. */
 export const openLarge = (disk: Disk, prepare?: (index: FileIndex) => void) =>
-  openOn(disk, "power-cut", prepare, 256, undefined, 65_536);
+  openOn(disk, { prepare, segmentBytes: 65_536 });
 
 export const callsOn = (disk: SimulatedDisk, from = 0) =>
   disk.operations.slice(from).map(({ call, path }) => `${call} ${path}`);

@@ -81,7 +81,7 @@ function crashRun(
 ) {
   const bytes = segmentBytes[seed % segmentBytes.length];
   const openOn = (disk: Parameters<typeof openHome>[0]) =>
-    openHome(disk, durability, undefined, undefined, undefined, bytes);
+    openHome(disk, { durability, segmentBytes: bytes });
   return {
     openOn,
     async scenario(disk: SimulatedDisk, promise: (told: Told) => void) {

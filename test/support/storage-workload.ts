@@ -25,32 +25,32 @@ Error.stackTraceLimit = 2;
 
 let opened = 0;
 
-/**
- * Opens a home on any disk, with an index that a death takes with it.
- *
- * @param prepare changes the index before it is used.
- */
-export async function openOn(
-  disk: Disk,
-  durability: Durability = "power-cut",
-  prepare: (index: FileIndex) => void = () => undefined,
-  maxOpen = 256,
-  guard: () => void = () => undefined,
-  segmentBytes = 2_048,
-) {
+interface OpenOnOptions {
+  readonly durability?: Durability;
+  /** Changes the index before it is used. */
+  readonly prepare?: ((index: FileIndex) => void) | undefined;
+  readonly maxOpen?: number;
+  readonly segmentBytes?: number;
+  /** The file of the index. Default: it is in memory, and a death takes it. */
+  readonly indexPath?: string | undefined;
+}
+
+/** Opens a home on any disk. */
+export async function openOn(disk: Disk, options: OpenOnOptions = {}) {
+  const { durability = "power-cut", maxOpen = 256, segmentBytes = 2_048 } = options;
   // Names of temporary files differ from process to process, and repeat from run to run.
   const process = ++opened;
   let ids = 0;
   const clock = new HeldClock();
   const timers = new HeldTimers(clock);
-  const index = indexOn(disk, { timers });
-  prepare(index);
+  const index = indexOn(disk, { timers }, options.indexPath);
+  options.prepare?.(index);
   const storage = await FileStorage.open({
     ...{ home: "/home", disk, durability, logger: silentLogger, clock, timers },
     newId: () => `${process}x${++ids}`,
     ...{ index, maxOpen, segmentBytes },
     directoryChanged: () => undefined,
-    guard,
+    guard: () => undefined,
     release: () => index.close(),
   });
   return {

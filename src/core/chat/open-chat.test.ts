@@ -19,7 +19,7 @@ const said = (content: string) => ({ role: "user", content }) as const;
 
 /** The chats of a home on this disk, with a chat `a` that is open. */
 async function openChats(disk: Disk) {
-  const { storage } = await openOn(disk, "power-cut", undefined, 256, undefined, 65_536);
+  const { storage } = await openOn(disk, { segmentBytes: 65_536 });
   const clock = new HeldClock();
   let ids = 0;
   const chats = new Chats(storage, {

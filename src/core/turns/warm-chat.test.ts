@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openHome } from "../../../test/support/bit-rot.ts";
 import { hookedDisk } from "../../../test/support/hooked-disk.ts";
 import { randomText } from "../../../test/support/random-text.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
+import { openOn } from "../../../test/support/storage-workload.ts";
 import type { Responder } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
 
@@ -12,7 +12,7 @@ test("a turn of a chat that is in use reads nothing from the disk, and gives the
   const disk = hookedDisk(new SimulatedDisk(), (call) => {
     if (call === "read") reads++;
   });
-  const { storage } = await openHome(disk);
+  const { storage } = await openOn(disk);
   const throughline = await openThroughline({ storage });
   let asked: readonly { readonly content: string }[] = [];
   const model: Responder = {

@@ -1,34 +1,22 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { forEveryCrashPoint } from "../../../../test/support/crash-points.ts";
 import { fileWith } from "../../../../test/support/image-digest.ts";
+import { openedHome } from "../../../../test/support/indexed-home.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn } from "../../../../test/support/storage-workload.ts";
 import type { JsonObject } from "../../json.ts";
-import { openFileStorage } from "./open-file-storage.ts";
 
-async function opened() {
-  const home = fs.mkdtempSync(join(tmpdir(), "documents-"));
-  const storage = await openFileStorage({ home, durability: "process" });
-  const documents = storage.documents("session");
+async function opened(t: TestContext) {
+  const { home, storage } = await openedHome(t, "process");
   const path = join(home, "session/session.json");
-  return {
-    documents,
-    storage,
-    path,
-    async [Symbol.asyncDispose]() {
-      await storage.close();
-      fs.rmSync(home, { recursive: true });
-    },
-  };
+  return { documents: storage.documents("session"), storage, path };
 }
 
-test("a document that was damaged between two writes of one process is set aside by the second, and the copy before it stays", async () => {
-  await using world = await opened();
-  const { documents, storage, path } = world;
+test("a document that was damaged between two writes of one process is set aside by the second, and the copy before it stays", async (t) => {
+  const { documents, storage, path } = await opened(t);
   for (const count of [1, 2, 3]) await documents.write("session", { count });
   const whole = fs.readFileSync(path);
   const bytes = Buffer.from(whole);
@@ -43,9 +31,8 @@ test("a document that was damaged between two writes of one process is set aside
   assert.deepEqual(await documents.read("session"), { value: { count: 4 }, revision: 3 });
 });
 
-test("a document that somebody put in the place of another between two writes counts as the one before", async () => {
-  await using world = await opened();
-  const { documents, path } = world;
+test("a document that somebody put in the place of another between two writes counts as the one before", async (t) => {
+  const { documents, path } = await opened(t);
   await documents.write("session", { count: 1 });
   const first = fs.readFileSync(path);
   for (const count of [2, 3]) await documents.write("session", { count });
@@ -55,9 +42,8 @@ test("a document that somebody put in the place of another between two writes co
   assert.deepEqual(fs.readFileSync(`${path}.bak`), first);
 });
 
-test("an older document that somebody put back does not take the place of a newer copy", async () => {
-  await using world = await opened();
-  const { documents, path } = world;
+test("an older document that somebody put back does not take the place of a newer copy", async (t) => {
+  const { documents, path } = await opened(t);
   await documents.write("session", { count: 1 });
   const first = fs.readFileSync(path);
   for (const count of [2, 3]) await documents.write("session", { count });
@@ -66,9 +52,8 @@ test("an older document that somebody put back does not take the place of a newe
   assert.match(fs.readFileSync(`${path}.bak`, "utf8"), /"count": 2/);
 });
 
-test("a file that somebody else put in the place of a document counts, and counts on from the copy before it", async () => {
-  await using world = await opened();
-  const { documents, storage, path } = world;
+test("a file that somebody else put in the place of a document counts, and counts on from the copy before it", async (t) => {
+  const { documents, storage, path } = await opened(t);
   for (const count of [1, 2, 3]) await documents.write("session", { count });
   fs.writeFileSync(path, '{"count": 10}');
   assert.deepEqual(await documents.read("session"), { value: { count: 10 }, revision: 2 });
@@ -85,9 +70,8 @@ test("a file that somebody else put in the place of a document counts, and count
   assert.deepEqual(storage.repairs(), []);
 });
 
-test("the copy before a file of somebody else can be forgotten, and the file stays", async () => {
-  await using world = await opened();
-  const { documents, path } = world;
+test("the copy before a file of somebody else can be forgotten, and the file stays", async (t) => {
+  const { documents, path } = await opened(t);
   for (const count of [1, 2, 3]) await documents.write("session", { count });
   fs.writeFileSync(path, '{"count": 10}');
   await documents.forgetCopies("session");
@@ -96,9 +80,8 @@ test("the copy before a file of somebody else can be forgotten, and the file sta
 });
 
 for (const torn of ['{"count": 1', "[10]", ""]) {
-  test(`what is no whole document takes no place of one: ${JSON.stringify(torn)}`, async () => {
-    await using world = await opened();
-    const { documents, storage, path } = world;
+  test(`what is no whole document takes no place of one: ${JSON.stringify(torn)}`, async (t) => {
+    const { documents, storage, path } = await opened(t);
     for (const count of [1, 2, 3]) await documents.write("session", { count });
     fs.writeFileSync(path, torn);
     assert.deepEqual(await documents.read("session"), { value: { count: 2 }, revision: 2 });
@@ -106,9 +89,8 @@ for (const torn of ['{"count": 1', "[10]", ""]) {
   });
 }
 
-test("a directory of documents that was taken away is there again after at most one write that failed", async () => {
-  await using world = await opened();
-  const { documents, path } = world;
+test("a directory of documents that was taken away is there again after at most one write that failed", async (t) => {
+  const { documents, path } = await opened(t);
   await documents.write("session", { count: 1 });
   fs.rmSync(join(path, ".."), { recursive: true });
   await documents.write("session", { count: 2 }).catch((error) => {
@@ -118,9 +100,8 @@ test("a directory of documents that was taken away is there again after at most 
   assert.deepEqual((await documents.read("session"))?.value, { count: 3 });
 });
 
-test("after a kill between the two renames of a save no other name holds what is forgotten", async () => {
-  await using world = await opened();
-  const { documents, path } = world;
+test("after a kill between the two renames of a save no other name holds what is forgotten", async (t) => {
+  const { documents, path } = await opened(t);
   const names = () => fs.readdirSync(join(path, "..")).sort();
   for (const count of [1, 2]) await documents.write("session", { count });
   // As the kill leaves it: both copies are one file, and renaming one to the other does nothing.

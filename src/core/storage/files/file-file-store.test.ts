@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { homeFolder, openedHome } from "../../../../test/support/indexed-home.ts";
 import { realDisk } from "../disk/disk.ts";
 import { hashOf } from "../file-store.ts";
+import { unlisted } from "../log-store.ts";
 import { FileFileStore } from "./file-file-store.ts";
 import { openFileStorage } from "./open-file-storage.ts";
 
@@ -12,12 +13,7 @@ const bytes = Buffer.from("a picture");
 const hash = hashOf(bytes);
 
 async function opened(t: TestContext) {
-  const home = fs.mkdtempSync(join(tmpdir(), "throughline-files-"));
-  const storage = await openFileStorage({ home });
-  t.after(async () => {
-    await storage.close();
-    fs.rmSync(home, { recursive: true });
-  });
+  const { home, storage } = await openedHome(t);
   return { home, files: storage.files("chats"), folder: join(home, "chats/a.files") };
 }
 
@@ -106,16 +102,10 @@ test("a folder within the files of a chat is not removed: the deletion says so, 
 });
 
 test("a start passes over the files, and lists no chat for them", async (t) => {
-  const home = fs.mkdtempSync(join(tmpdir(), "throughline-files-"));
-  t.after(() => fs.rmSync(home, { recursive: true }));
+  const home = homeFolder(t);
   for (const _ of [1, 2]) {
     await using storage = await openFileStorage({ home });
-    const logs = storage.logs("chats", {
-      sortedAt: () => "",
-      labels: () => [],
-      text: () => "",
-      hides: () => undefined,
-    });
+    const logs = storage.logs("chats", unlisted);
     await storage.files("chats").put("a", bytes);
     await storage.files("chats").put("k".repeat(300), bytes);
     assert.deepEqual((await logs.list({ limit: 9 })).rows, []);

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { searchContract } from "../../../../test/support/contracts/search.ts";
+import { quickDisk } from "../../../../test/support/indexed-home.ts";
 import {
   documentStoreContract,
   fileStoreContract,
@@ -13,7 +13,7 @@ import {
 import type { Storage } from "../storage.ts";
 import { openFileStorage } from "./open-file-storage.ts";
 
-const parent = mkdtempSync(join(tmpdir(), "throughline-contract-"));
+const parent = mkdtempSync(join(quickDisk, "throughline-contract-"));
 after(() => rmSync(parent, { recursive: true, force: true }));
 const homes = new WeakMap<Storage, string>();
 let count = 0;
@@ -24,8 +24,8 @@ async function openAt(home: string): Promise<Storage> {
   return storage;
 }
 
-/** Every clause in `npm run verify`; otherwise one of three. In memory every one runs always. */
-const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 3;
+/** Every clause in `npm run verify`; otherwise one of four. In memory every one runs always. */
+const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 4;
 
 // Each clause has a home of its own, and waits for the disk most of the time.
 const contracts = [

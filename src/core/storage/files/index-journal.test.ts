@@ -56,7 +56,7 @@ for (const by of ["its thread", "the main thread"] as const) {
     const pick = <T>(of: readonly T[]): T => of[random(of.length)] as T;
     const isThread = by === "its thread";
     const projection = isThread ? saidProjection : ownProjection;
-    for (let round = 0; round < (isFull ? 40 : 5); round++) {
+    for (let round = 0; round < (isFull ? 40 : 3); round++) {
       const home = homeFolder(t);
       await using memory = openMemoryStorage();
       const model = memory.logs("chats", projection);
@@ -99,47 +99,25 @@ test("the thread reads the journal while it rotates", async (t) => {
   const { storage, index } = await openIndexed(home, { timers: atOnce, segmentBytes: 8 * 1024 });
   const logs = storage.logs("chats", saidProjection);
   const said = async (key: string) => {
-    for (let n = 1; n <= 60; n++) {
+    for (let n = 1; n <= 40; n++) {
       await logs.append(key, [{ id: `m${n}`, content: `hello ${"word ".repeat(40)}` }]);
       if (n % 20 === 0) assert.equal((await logs.search("hello", { limit: 100, key })).length, n);
     }
   };
-  await Promise.all(Array.from({ length: 20 }, (_, n) => said(`k${n}`)));
+  await Promise.all(Array.from({ length: 15 }, (_, n) => said(`k${n}`)));
   await index.sync();
   assert.equal(index.behind.bytes, 0);
   const { rows } = await logs.list({ limit: 100 });
-  assert.deepEqual(new Set(rows.map(({ seq }) => seq)), new Set([60]));
-  assert.equal(rows.length, 20);
+  assert.deepEqual(new Set(rows.map(({ seq }) => seq)), new Set([40]));
+  assert.equal(rows.length, 15);
   assert.equal(index.file.losses, 0);
   await storage.close();
   const next = await openIndexed(home);
   assert.equal(next.coverage, "all");
   assert.equal(
     (await next.storage.logs("chats", saidProjection).search("hello", { limit: 1_000 })).length,
-    1_000,
+    600,
   );
-});
-
-test("an id that only the words know is found, and no other that looks alike", async (t) => {
-  const home = homeFolder(t);
-  const alike = ["a", "A", "ä", "a-b", "a_b", "a b", "a\u{1f642}b", "\uE000a", "x".repeat(256)];
-  const first = await openIndexed(home);
-  const before = first.storage.logs("chats", saidProjection);
-  for (const id of alike) await before.append("k", [{ id, content: `of ${id}` }]);
-  await first.storage.close();
-  const { storage } = await openIndexed(home);
-  const logs = storage.logs("chats", saidProjection);
-  for (const [n, id] of alike.entries()) {
-    assert.deepEqual(await logs.find("k", id), { id, seq: n + 1, content: `of ${id}` });
-    assert.equal(await logs.append("k", [{ id, content: `of ${id}` }]), n + 1);
-    await assert.rejects(logs.append("k", [{ id, content: "other" }]), {
-      code: "THROUGHLINE_ID_CONFLICT",
-    });
-  }
-  for (const id of ["b", "Ä", "a\u{1f643}b", "x".repeat(255)]) {
-    assert.equal(await logs.find("k", id), undefined);
-  }
-  await storage.close();
 });
 
 test("killed again soon after a start, the next one reads no more of the journal than the first", async (t) => {

@@ -128,7 +128,7 @@ test("killed while the index takes in what was said, the next start has all that
       const key = `k${random(5)}`;
       const seq = (counts[key] ?? 0) + 1;
       // Some are so large that they are written in transactions of their own.
-      const text = `hello ${random(2) === 0 ? "word ".repeat(60_000) : "word"}`;
+      const text = `hello ${random(2) === 0 ? "word ".repeat(20_000) : "word"}`;
       await say(logs, key, `m${seq}`, text);
       counts[key] = seq;
     }
@@ -204,9 +204,8 @@ async function filled(t: TestContext): Promise<string> {
   const { logs, close } = await open(home);
   for (let n = 0; n < 12; n++) {
     const head = { at: "2026", labels: ["red"], filling: "x".repeat(n * 300) };
-    for (let seq = 1; seq <= 4; seq++) {
-      await logs.append(`k${n}`, [{ id: `m${seq}`, content: `word${seq} hello` }], { head });
-    }
+    const records = [1, 2, 3, 4].map((seq) => ({ id: `m${seq}`, content: `word${seq} hello` }));
+    await logs.append(`k${n}`, records, { head });
   }
   await close();
   return home;
@@ -427,14 +426,14 @@ for (const [way, opening] of Object.entries(ways)) {
     await index.sync();
     const makeRoom = fillDisk(home);
     const full = { code: "THROUGHLINE_UNAVAILABLE" };
-    for (let from = 3; from < 300; from += 100) {
-      await sayMany(logs, "a", from, from + 99);
+    for (let from = 3; from < 90; from += 30) {
+      await sayMany(logs, "a", from, from + 29);
       await assert.rejects(index.sync(), full);
       const { rows } = await logs.list({ limit: 9 });
-      assert.deepEqual(new Map(rows.map(({ key, seq }) => [key, seq])).get("a"), from + 99);
+      assert.deepEqual(new Map(rows.map(({ key, seq }) => [key, seq])).get("a"), from + 29);
       assert.equal((await logs.find("a", `m${from}`))?.seq, from);
     }
-    await checkHas((await open(killedCopy(t, home))).logs, { a: 302, gone: 1 });
+    await checkHas((await open(killedCopy(t, home))).logs, { a: 92, gone: 1 });
     makeRoom();
     await asked(() => index.sync()); // a write that is on its way was refused before
     assert.equal(index.behind.bytes, 0);
@@ -442,14 +441,14 @@ for (const [way, opening] of Object.entries(ways)) {
     // A search needs all that was said: the index is begun again for it.
     for (let losses = 1; losses <= 2; losses++) {
       fillDisk(home);
-      await sayMany(logs, "b", losses * 50 - 49, losses * 50);
-      await checkHas(logs, { a: 302, b: losses * 50, gone: 1 });
+      await sayMany(logs, "b", losses * 20 - 19, losses * 20);
+      await checkHas(logs, { a: 92, b: losses * 20, gone: 1 });
       assert.equal(index.file.losses, losses);
     }
     await asked(() => logs.delete("gone"));
     assert.ok(!bytesOf(home).includes("xylophone"));
     await close();
-    await checkHas((await open(home)).logs, { a: 302, b: 100 });
+    await checkHas((await open(home)).logs, { a: 92, b: 40 });
   });
 }
 
@@ -460,31 +459,31 @@ for (const [way, opening] of Object.entries(ways)) {
     await sayMany(logs, "a", 1, 2);
     await index.sync();
     fillDisk(home);
-    await sayMany(logs, "a", 3, 300);
+    await sayMany(logs, "a", 3, 90);
     await say(logs, "b", "m1");
     await say(logs, "gone", "m1");
     await logs.delete("gone"); // which empties the journal
-    await checkHas(logs, { a: 300, b: 1 }, "emptied");
+    await checkHas(logs, { a: 90, b: 1 }, "emptied");
     for (const [key, id, seq] of [
       ["a", "m1", 1],
       ["a", "m3", 3],
-      ["a", "m300", 300],
+      ["a", "m90", 90],
       ["b", "m1", 1],
     ] as const) {
       assert.equal(await say(logs, key, id), seq, "it is stored already");
     }
-    await sayMany(logs, "a", 301, 400);
+    await sayMany(logs, "a", 91, 120);
     await sayMany(logs, "b", 2, 3);
-    await checkHas(logs, { a: 400, b: 3 }, "appended to");
+    await checkHas(logs, { a: 120, b: 3 }, "appended to");
     const hits = await logs.search("wordm37 hello", { limit: 9, key: "a" });
     assert.deepEqual(
       hits.map(({ record }) => record.seq),
       [37],
     );
-    await checkHas((await open(killedCopy(t, home))).logs, { a: 400, b: 3 }, "killed");
+    await checkHas((await open(killedCopy(t, home))).logs, { a: 120, b: 3 }, "killed");
     await close();
     const next = await open(home);
-    await checkHas(next.logs, { a: 400, b: 3 }, "the next start");
+    await checkHas(next.logs, { a: 120, b: 3 }, "the next start");
   });
 }
 
@@ -496,17 +495,6 @@ test("a start on a full disk that has to read a log for its index begins it agai
   const { rows } = await logs.list({ limit: 100 });
   assert.equal(rows.length, 12);
   assert.equal(index.file.losses, 1);
-});
-
-test("what a full disk did not take until the end is found by the next start", async (t) => {
-  const home = homeFolder(t);
-  const { logs, index, close } = await open(home);
-  await sayMany(logs, "a", 1, 2);
-  await index.sync();
-  fillDisk(home);
-  await sayMany(logs, "a", 3, 4);
-  await close();
-  await checkHas((await open(home)).logs, { a: 4 });
 });
 
 test("a full disk is tried again after a second", async (t) => {
@@ -600,10 +588,10 @@ for (const [dies, die] of Object.entries(deaths)) {
     test(`when the thread ${dies} during a ${during}, nothing is lost, and what was deleted leaves no byte`, async (t) => {
       const home = homeFolder(t);
       const { logs, index, worker, close } = await openWithThread(home);
-      await sayMany(logs, "a", 1, 300);
+      await sayMany(logs, "a", 1, 100);
       await say(logs, "gone", "m1", "hello xylophone");
       await index.sync();
-      await sayMany(logs, "b", 1, 100);
+      await sayMany(logs, "b", 1, 50);
       // It dies before it gets this; what it had to do before may be done or not.
       const asks = { sync: "sync", delete: "erase", close: "sync" }[during];
       const post = worker.postMessage.bind(worker);
@@ -617,16 +605,16 @@ for (const [dies, die] of Object.entries(deaths)) {
       assert.ok(isDead);
       if (during === "delete") assert.ok(!bytesOf(home).includes("xylophone"));
       if (during !== "close") {
-        await sayMany(logs, "b", 101, 150);
+        await sayMany(logs, "b", 51, 70);
         await logs.delete("gone");
         assert.ok(!bytesOf(home).includes("xylophone"));
-        await checkHas(logs, { a: 300, b: 150 });
+        await checkHas(logs, { a: 100, b: 70 });
         await close();
       }
       const next = await open(home);
       assert.equal(next.index.file.clean, true);
       const counts: Record<string, number> =
-        during === "close" ? { a: 300, b: 100, gone: 1 } : { a: 300, b: 150 };
+        during === "close" ? { a: 100, b: 50, gone: 1 } : { a: 100, b: 70 };
       await checkHas(next.logs, counts);
     });
   }
@@ -670,7 +658,7 @@ async function writeLogs(logs: LogStore, sync: () => Promise<void>) {
     Array.from({ length: 14 }, () => "abcdefghijklmnopqrstuvwxyz"[random(26)]).join("");
   const canaries = new Map<string, string[]>();
   const keys = Array.from({ length: 20 }, word);
-  for (let i = 0; i < 300; i++) {
+  for (let i = 0; i < 200; i++) {
     const key = keys[i % 20]!;
     const [at, label, filling, id, text] = [word(), word(), word(), word(), word()];
     canaries.set(key, [...(canaries.get(key) ?? [key]), at, label, filling, id, text]);

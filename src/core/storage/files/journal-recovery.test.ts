@@ -100,7 +100,7 @@ for (const [says, fileOf, ids] of changes) {
 
 test("what a process at level process left unsynced is synced before anything is added to it", async () => {
   const disk = new SimulatedDisk();
-  const unsynced = await openOn(disk, "process");
+  const unsynced = await openOn(disk, { durability: "process" });
   for (const id of ["m0", "m1"]) await unsynced.logs.append("a", [record(id)]);
   // Killed, and so is the next one, which writes to another log.
   await (await openOn(disk)).logs.append("b", [record("n1")]);

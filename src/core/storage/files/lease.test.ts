@@ -4,19 +4,20 @@ import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { setImmediate as nextPass } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { homeFolder, openedHome } from "../../../../test/support/indexed-home.ts";
+import { projection } from "../../../../test/support/storage-workload.ts";
 import { type ErrorCode, isThroughlineError } from "../../errors.ts";
 import { silentLogger } from "../../logger.ts";
-import { type Lease, takeLease } from "./lease.ts";
+import { type Lease, oncePerPass, takeLease } from "./lease.ts";
 import { noteServer, serverOf } from "./lease-holder.ts";
 
 const windows = process.platform === "win32" && "a home in use cannot be moved on Windows";
 
 function temporaryHome(t: TestContext): string {
-  const parent = fs.mkdtempSync(join(os.tmpdir(), "throughline-lease-"));
-  t.after(() => fs.rmSync(parent, { recursive: true, force: true }));
-  const home = join(parent, "home");
+  const home = join(homeFolder(t), "home");
   fs.mkdirSync(home, { mode: 0o700 });
   return home;
 }
@@ -246,4 +247,61 @@ test("a lock file with bytes that are not SQLite's gives no lock, and can be mov
   const home = temporaryHome(t);
   fs.writeFileSync(join(home, "lock.db"), "x".repeat(5000), { mode: 0o600 });
   assert.throws(() => takeLease(home), code("THROUGHLINE_CONFIGURATION", /lock\.db.*move it out/));
+});
+
+test("the home is looked at once in each pass of the event loop, again after 10 ms of one, and each time after a failure", async () => {
+  let looks = 0;
+  let now = 5_000;
+  let failure: Error | undefined;
+  const look = oncePerPass(
+    () => {
+      looks++;
+      if (failure !== undefined) throw failure;
+    },
+    () => now,
+  );
+  for (let pass = 1; pass <= 3; pass++) {
+    look();
+    now += 9.9;
+    look();
+    await Promise.resolve();
+    look();
+    assert.equal(looks, pass);
+    await nextPass();
+  }
+  look();
+  now += 10;
+  failure = new Error("moved away");
+  for (let time = 1; time <= 2; time++) assert.throws(look, /moved away/);
+  failure = undefined;
+  look();
+  assert.equal(looks, 7);
+});
+
+test("once lock.db is gone nothing is written any more, from the next pass of the event loop on", async (t) => {
+  const { home, storage } = await openedHome(t);
+  const logs = storage.logs("chats", projection);
+  const documents = storage.documents("session");
+  for (const id of ["m1", "m2", "m3"]) await logs.append("a", [{ id }]);
+  await documents.write("state", { n: 1 });
+  const files = () =>
+    ["chats/a.jsonl", "session/state.json"].map((name) =>
+      fs.readFileSync(join(home, name), "latin1"),
+    );
+  const before = files();
+  await nextPass();
+  fs.rmSync(join(home, "lock.db"));
+  const refused = { code: "THROUGHLINE_LOCKED", message: /lock\.db was removed or replaced/ };
+  await assert.rejects(logs.append("a", [{ id: "m4" }]), refused);
+  await assert.rejects(logs.append("b", [{ id: "m1" }]), refused);
+  await assert.rejects(logs.erase("a", ["m1"]), refused);
+  await assert.rejects(logs.delete("a"), refused);
+  await assert.rejects(documents.write("state", { n: 2 }), refused);
+  await storage.close();
+  assert.deepEqual(files(), before);
+  assert.equal(
+    fs.readdirSync(join(home, "journal")).length,
+    1,
+    "it belongs to another process now",
+  );
 });

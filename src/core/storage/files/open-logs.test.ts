@@ -31,7 +31,7 @@ function watchedDisk() {
 
 test("of many logs the least used are closed, and the others stay open", async () => {
   const { disk, open, count } = watchedDisk();
-  const { storage, logs } = await openOn(disk, "power-cut", undefined, 4, undefined, 1_000_000);
+  const { storage, logs } = await openOn(disk, { maxOpen: 4, segmentBytes: 1_000_000 });
   const keys = Array.from({ length: 20 }, (_, i) => `k${i}`);
   for (const key of keys) await logs.append(key, [{ id: "m1" }]);
   assert.deepEqual(open, keys.slice(-4));
@@ -50,7 +50,7 @@ test("a log that could not be cut back is not closed for others, and ends where 
     { fault: "EIO", at: 2, call: "write", path, does: "all" },
     { fault: "EIO", at: 1, call: "truncate", path },
   ]);
-  const { storage, logs } = await openOn(disk, "power-cut", undefined, 4, undefined, 1_000_000);
+  const { storage, logs } = await openOn(disk, { maxOpen: 4, segmentBytes: 1_000_000 });
   await logs.append("a", [{ id: "m1" }]);
   await assert.rejects(logs.append("a", [{ id: "m2" }]), { code: "THROUGHLINE_OUTCOME_UNKNOWN" });
   for (let n = 0; n < 8; n++) await logs.append(`k${n}`, [{ id: "m1" }]);
@@ -74,7 +74,7 @@ test("a log that was just looked for in vain is not looked for again to begin it
 
 test("a log that was looked for in vain, begun and closed goes on, all in one pass of the event loop", async () => {
   const { disk, open } = watchedDisk();
-  const { storage, logs } = await openOn(disk, "power-cut", undefined, 4, undefined, 1_000_000);
+  const { storage, logs } = await openOn(disk, { maxOpen: 4, segmentBytes: 1_000_000 });
   assert.equal(await logs.tail("k0", 0), undefined);
   for (let i = 0; i < 6; i++) await logs.append(`k${i}`, [{ id: "m1" }]);
   assert.ok(!open.includes("k0"));

@@ -47,7 +47,7 @@ for (const fault of notAllowed) {
 
 test("a first append that was not synced is taken for ours whatever a power cut left, garbage aside, which is left as it is", async () => {
   const disk = new SimulatedDisk();
-  const { logs } = await openOn(disk, "process");
+  const { logs } = await openOn(disk, { durability: "process" });
   await logs.append("a", [{ id: "m1", content: "text ".repeat(300) }, { id: "m2" }]);
   await disk.syncDirectory("/home/chats");
   let refused = 0;

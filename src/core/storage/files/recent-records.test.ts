@@ -1,10 +1,10 @@
 // The records in memory through the store that keeps them: what is shared is what the disk holds.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openHome } from "../../../../test/support/bit-rot.ts";
 import { hookedDisk } from "../../../../test/support/hooked-disk.ts";
 import { randomText } from "../../../../test/support/random-text.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
+import { openOn } from "../../../../test/support/storage-workload.ts";
 import { message } from "../../../testing/log-store-contract-fixtures.ts";
 import { recentBytes } from "./recent-records.ts";
 
@@ -16,7 +16,7 @@ async function open() {
     seen.reads++;
     return held?.promise;
   });
-  const { logs, storage } = await openHome(disk);
+  const { logs, storage } = await openOn(disk);
   /** A shared page and how often the disk was read for it. The page without sharing must be the same. */
   const shared = async (key: string, options: { before?: number; limit: number }) => {
     seen.reads = 0;
@@ -58,7 +58,7 @@ test("the newest records of a log that is read are read from the disk once, and 
 
 test("pages that follow each other to the beginning, at every length of a page, hold each record once", async () => {
   const { logs, storage, shared, fill } = await open();
-  for (const limit of [1, 2, 7, 20, 50, 99, 100]) {
+  for (const limit of [1, 7, 50, 100]) {
     const key = `limit-${limit}`;
     await fill(key, 0, 100);
     for (const more of [0, 30]) {
@@ -110,10 +110,13 @@ test("an erasure, a removed log and a log that begins again leave nothing of bef
 });
 
 test("of all logs together a bounded part stays in memory: that of those read last", async () => {
-  const { storage, shared, fill } = await open();
+  const { logs, storage, shared } = await open();
+  const filling = randomText(50_000); // in no field that is searched
   const keys = Array.from({ length: 150 }, (_, i) => `log-${i}`);
-  for (const key of keys) await fill(key, 0, 125);
-  const limit = 110; // 220 kB
+  for (const key of keys) {
+    for (let n = 0; n < 5; n++) await logs.append(key, [{ id: `m${n}`, filling }]);
+  }
+  const limit = 5; // 250 kB
   for (const key of keys) await shared(key, { limit });
   assert.equal((await shared("log-149", { limit })).reads, 0);
   assert.equal((await shared("log-100", { limit })).reads, 0);

@@ -2,25 +2,18 @@
 // that is not in the file that the name leads to.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import fs, { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import fs from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { homeFolder, openedHome } from "../../../../test/support/indexed-home.ts";
 import { secondLater } from "../../../../test/support/second-later.ts";
 import { projection } from "../../../../test/support/storage-workload.ts";
 import type { LogStore } from "../log-store.ts";
-import { openFileStorage } from "./open-file-storage.ts";
 
 async function openEmpty(t: TestContext) {
-  const place = mkdtempSync(join(tmpdir(), "throughline-replaced-"));
-  const home = join(place, "home");
-  const storage = await openFileStorage({ home });
-  t.after(async () => {
-    await storage.close();
-    rmSync(place, { recursive: true, force: true });
-  });
+  const { home, storage } = await openedHome(t);
   const logs = storage.logs("chats", projection);
-  return { place, home, storage, logs, path: join(home, "chats", "a.jsonl") };
+  return { place: homeFolder(t), home, storage, logs, path: join(home, "chats", "a.jsonl") };
 }
 
 async function openHome(t: TestContext) {
@@ -88,20 +81,6 @@ test("an append to a log whose file was removed is refused until the file is bac
   assert.match(bytesOf(path), /says m3/);
 });
 
-test("a log whose file was removed while the home was open is reported at the next start, and can begin again", async (t) => {
-  const { path, home, storage } = await openHome(t);
-  rmSync(path);
-  await storage.close();
-  await using next = await openFileStorage({ home });
-  const again = next.logs("chats", projection);
-  assert.deepEqual((await again.list({ limit: 10 })).rows, []);
-  assert.deepEqual(
-    next.repairs().map(({ kind }) => kind),
-    ["older_copy"],
-  );
-  assert.equal(await say(again, "m1"), 1);
-});
-
 test("erasing in a log whose file was replaced is refused, and what was put there stays", async (t) => {
   const { logs, path } = await openHome(t);
   execFileSync("sed", ["-i", "s/nothing/nothing/", path]);
@@ -110,29 +89,6 @@ test("erasing in a log whose file was replaced is refused, and what was put ther
   assert.equal(fs.statSync(path).ino, ino);
   assert.equal(await logs.erase("a", ["m1"]), 1);
   assert.doesNotMatch(bytesOf(path), /says m1/);
-});
-
-test("two homes whose files were linked (cp -al) go on apart after a second, each with all that it was told", async (t) => {
-  const { logs, place, home, path } = await openHome(t);
-  const copy = join(place, "copy");
-  execFileSync("cp", ["-al", home, copy]);
-  secondLater(t);
-  await assert.rejects(openFileStorage({ home: copy }), {
-    code: "THROUGHLINE_CONFIGURATION",
-    message: /lock\.db has a second name.*stop every process.*then remove it here/,
-  });
-  // Against the advice, the other process goes on.
-  rmSync(join(copy, "lock.db"));
-  await using second = await openFileStorage({ home: copy });
-  const others = second.logs("chats", projection);
-  for (const id of ["m3", "m4"]) {
-    await say(logs, `${id}-here`);
-    await say(others, `${id}-there`);
-  }
-  assert.deepEqual(await idsIn(logs), ["m1", "m2", "m3-here", "m4-here"]);
-  assert.deepEqual(await idsIn(others), ["m1", "m2", "m3-there", "m4-there"]);
-  assert.match(bytesOf(path), /says m4-here/);
-  assert.match(bytesOf(join(copy, "chats", "a.jsonl")), /says m4-there/);
 });
 
 test("the files of a backup that was made with links a second ago are not written by the home they came from", async (t) => {

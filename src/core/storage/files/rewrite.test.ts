@@ -1,13 +1,16 @@
-// A log that is rewritten without the content of some records.
+// A log that is rewritten without the content of some records, or deleted.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { crashImages } from "../../../../test/support/crash-images.ts";
+import { faultyDisk } from "../../../../test/support/faulty-disk.ts";
+import { idsOn, record, unknown } from "../../../../test/support/journal-world.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn } from "../../../../test/support/storage-workload.ts";
 
 test("erasing in a log of records of 1 MB keeps every other record, also after a restart", async () => {
   const disk = new SimulatedDisk();
-  const { storage, logs } = await openOn(disk, "process");
-  const contents = Array.from({ length: 20 }, (_, n) => `${n} ${"€".repeat(340_000)}`);
+  const { storage, logs } = await openOn(disk, { durability: "process" });
+  const contents = Array.from({ length: 6 }, (_, n) => `${n} ${"€".repeat(340_000)}`);
   for (const [n, content] of contents.entries()) {
     await logs.append("a", [{ id: `m${n}`, content }]);
   }
@@ -35,5 +38,16 @@ test("what a killed copy of a log left is gone once the log is erased in, or del
   await disk.link("/home/chats/a.jsonl", left);
   await logs.delete("a");
   assert.deepEqual(await names(), []);
+  await storage.close();
+});
+
+test("a deletion that is repeated because it was not made durable is for good", async () => {
+  const disk = new SimulatedDisk();
+  const faulty = faultyDisk(disk, { fault: "EIO", at: 2, call: "syncDirectory", path: /chats$/ });
+  const { storage, logs } = await openOn(faulty);
+  await logs.append("a", [record("m1")]);
+  await assert.rejects(logs.delete("a"), unknown);
+  await logs.delete("a");
+  for (const image of crashImages(disk)) assert.deepEqual(await idsOn(image), [[]]);
   await storage.close();
 });

@@ -220,12 +220,12 @@ test("the journal keeps what the index could not take for good", async () => {
     const sync = index.sync.bind(index);
     index.sync = (position) => (isFull ? Promise.reject(new Error("full")) : sync(position));
   };
-  const { storage, logs } = await openOn(disk, "power-cut", filling);
+  const { storage, logs } = await openOn(disk, { prepare: filling });
   await logs.append("a", [{ id: "m1" }]);
   await storage.close();
   assert.equal((await disk.list("/home/journal")).length, 1);
   isFull = false;
-  const next = await openOn(disk, "power-cut", filling);
+  const next = await openOn(disk, { prepare: filling });
   await next.storage.close();
   assert.deepEqual(await disk.list("/home/journal"), []);
 });

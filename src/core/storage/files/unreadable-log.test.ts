@@ -1,10 +1,10 @@
 // One log that cannot be read: the others are listed, searched and written, and the one is reported.
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type DiskFault, faultyDisk } from "../../../../test/support/faulty-disk.ts";
+import { homeFolder } from "../../../../test/support/indexed-home.ts";
 import { SimulatedDisk } from "../../../../test/support/simulated-disk.ts";
 import { openOn, projection } from "../../../../test/support/storage-workload.ts";
 import type { LogStore } from "../log-store.ts";
@@ -47,38 +47,9 @@ for (const call of ["open", "read", "size"] as const) {
   });
 }
 
-test("a log with a sector that cannot be read keeps nobody from the others", async () => {
-  const inner = new SimulatedDisk();
-  const first = await openOn(inner);
-  for (const key of ["a", "b"]) await say(first.logs, key);
-  const content = "words ".repeat(100_000);
-  for (const id of ["m2", "m3"]) await first.logs.append("a", [{ id, content }]);
-  await first.storage.close();
-  // Its end is read, then the whole of it for an index that was lost.
-  const fault: DiskFault = {
-    fault: "EIO",
-    at: 3,
-    repeat: "forever",
-    call: "read",
-    path: /a\.jsonl/,
-  };
-  const disk = faultyDisk(inner, fault);
-  const { storage, logs } = await openOn(disk);
-  assert.deepEqual(await found(logs, 10), ["b"]);
-  assert.deepEqual(
-    storage.repairs().map(({ key, kind }) => [key, kind]),
-    [["chats/a", "unreadable_log"]],
-  );
-  disk.heal();
-  await logs.tail("a", 1);
-  assert.deepEqual(await found(logs, 10), ["a", "a", "a", "b"]);
-  await storage.close();
-});
-
 /** A home with two logs, the index of which knows both. */
 async function homeOfTwo(t: TestContext): Promise<string> {
-  const home = fs.mkdtempSync(join(tmpdir(), "throughline-unreadable-"));
-  t.after(() => fs.rmSync(home, { recursive: true, force: true }));
+  const home = homeFolder(t);
   await using storage = await openFileStorage({ home });
   for (const key of ["a", "b"]) await say(storage.logs("chats", projection), key);
   return home;

@@ -3,19 +3,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
+import { homeFolder } from "../../../../test/support/indexed-home.ts";
 import { projection } from "../../../../test/support/storage-workload.ts";
 import { openFileStorage } from "./open-file-storage.ts";
 
 const noWindows = { skip: process.platform === "win32", timeout: 20_000 };
-
-function temporaryHome(t: TestContext): string {
-  const home = fs.mkdtempSync(join(tmpdir(), "throughline-kinds-"));
-  t.after(() => fs.rmSync(home, { recursive: true, force: true }));
-  return home;
-}
 
 const kinds: Readonly<Record<string, (path: string) => void>> = {
   "a link": (path) => {
@@ -31,7 +25,7 @@ for (const [kind, plant] of Object.entries(kinds)) {
     `${kind} in the place of a chat or a document is refused by its name, and the others are served`,
     noWindows,
     async (t) => {
-      const home = temporaryHome(t);
+      const home = homeFolder(t);
       for (const folder of ["chats", "session"]) fs.mkdirSync(join(home, folder));
       plant(join(home, "chats", "a.jsonl"));
       plant(join(home, "session", "state.json"));
@@ -60,7 +54,7 @@ for (const [kind, plant] of Object.entries(kinds)) {
       `${kind} in the place of the folder ${folder} is refused by its name`,
       noWindows,
       async (t) => {
-        const home = temporaryHome(t);
+        const home = homeFolder(t);
         plant(join(home, folder));
         const refused = {
           code: "THROUGHLINE_CONFIGURATION",
