@@ -4,8 +4,11 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { beginRun } from "../src/companion/commands/home-run.ts";
+import type { Companion } from "../src/companion/companion.ts";
 import { startCompanion } from "../src/companion/start-companion.ts";
 import type { JsonObject } from "../src/core/json.ts";
+import { silentLogger } from "../src/core/logger.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { documentIn, HeldBootClock, newHome, up } from "./support/companion-home.ts";
 
@@ -86,4 +89,39 @@ test("a session.json of ours that was edited by hand is not told of as an origin
   await using throughline = await openThroughline({ home, clock, logger, durability: "process" });
   await startCompanion(throughline);
   assert.ok(!said.some((line) => line.includes("original's")), said.join("\n"));
+});
+
+// Wounds over starts with an emotions.yaml that somebody is at work on.
+const file = (maxWounds: number) => `
+settings: { max_wounds: ${maxWounds} }
+events:
+  blow: { severity: severe, wound: { floors: { fear: 0.5 }, duration: 86400 } }
+`;
+
+/** One run on a home. @returns how many wounds there were at its end. */
+async function run(home: string, live: (companion: Companion) => void = () => undefined) {
+  await using throughline = await openThroughline({ home, durability: "process" });
+  const begun = await beginRun(throughline, { home, freshness: throughline.rules }, silentLogger);
+  const { emotions } = begun.companion;
+  live(begun.companion);
+  const { length } = emotions.feeling().wounds;
+  begun.stop();
+  return { wounds: length, problems: begun.emotionWarnings().length };
+}
+
+test("wounds outlast starts with an emotions.yaml that is refused, and with one that allows fewer", async (t) => {
+  const home = newHome(t);
+  fs.mkdirSync(home, { mode: 0o700 });
+  const path = join(home, "emotions.yaml");
+  fs.writeFileSync(path, file(10));
+  const hurt = ({ emotions }: Companion) => {
+    for (let blow = 0; blow < 8; blow++) emotions.event("blow");
+  };
+  assert.deepEqual(await run(home, hurt), { wounds: 8, problems: 0 });
+  fs.appendFileSync(path, "x: [\n");
+  assert.deepEqual(await run(home), { wounds: 8, problems: 1 });
+  fs.writeFileSync(path, file(10));
+  assert.deepEqual(await run(home), { wounds: 8, problems: 0 });
+  fs.writeFileSync(path, file(3));
+  assert.deepEqual(await run(home, hurt), { wounds: 8, problems: 0 });
 });

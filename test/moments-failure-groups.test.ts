@@ -5,8 +5,7 @@ import { test } from "node:test";
 import type { ConsentInput } from "../src/moments/record/consent.ts";
 import type { MomentInput } from "../src/moments/record/label.ts";
 import type { NewMessage } from "../src/moments/record/messages.ts";
-import { faultyDisk } from "./support/faulty-disk.ts";
-import { everything, liked, MomentsWorld, picture } from "./support/moments-world.ts";
+import { everything, MomentsWorld, picture } from "./support/moments-world.ts";
 import { path, wholePackages } from "./support/package-workload.ts";
 import { SimulatedDisk } from "./support/simulated-disk.ts";
 
@@ -35,33 +34,6 @@ for (const [says, at] of [
     assert.equal(manifest.timestamp, Date.parse(at) / 1_000 + 0.5);
   });
 }
-
-// Case 4.
-test("of 100 pats in a second one is a package and 99 are its duplicates; of 100 buttons each is a package or told busy", async () => {
-  const world = await MomentsWorld.open();
-  world.say({ role: "user", text: "a joke" }, { role: "assistant", text: "why did the cat" });
-  const pats = [];
-  const buttons = [];
-  for (let i = 0; i < 100; i++) {
-    world.clock.pass(10);
-    pats.push(world.recorder.record({ ...liked, channel: "touch" }));
-    buttons.push(world.recorder.record({ ...liked, channel: "button" }));
-    assert.ok(world.recorder.stats.waiting <= 4);
-    const { pinned_bytes } = world.recorder.stats;
-    assert.ok(pinned_bytes <= 2 * picture(0).length + 2 * 32_000, "what is shared counts once");
-  }
-  const [pat, ...others] = pats;
-  assert.equal(pat?.accepted, true);
-  for (const other of others)
-    assert.deepEqual([other.accepted, other.duplicate_of], [false, pat!.id]);
-  const accepted = buttons.filter((receipt) => receipt.accepted);
-  for (const receipt of buttons) {
-    if (!receipt.accepted) assert.equal(receipt.reason, "busy");
-  }
-  await Promise.all([pat!, ...accepted].map((receipt) => receipt.whenDurable()));
-  const { packages } = await world.packages.list({ limit: 500 });
-  assert.equal(packages.length, 1 + accepted.length);
-});
 
 // Case 7: what becomes of it in training.
 const user = (text: string, turnId: string, more: Partial<NewMessage> = {}): NewMessage => ({
@@ -223,35 +195,6 @@ for (const [says, text, trained = text] of hostile) {
     assert.deepEqual(rows[0]?.["completion"], [{ role: "assistant", content: trained }]);
     const withPictures = await world.export({ format: "imagefolder" });
     assert.deepEqual(withPictures.skipped, []);
-  });
-}
-
-// Case 11: from a full disk back to a package.
-for (const [fault, reason] of [
-  ["ENOSPC", "disk_full"],
-  ["EDQUOT", "disk_full"],
-  ["EROFS", "read_only"],
-  ["EIO", "io"],
-] as const) {
-  test(`a moment whose save meets ${fault} says ${reason}, stays whole in memory, and is saved when the disk is well again`, async () => {
-    const inner = new SimulatedDisk();
-    const disk = faultyDisk(inner, [
-      { fault, at: 1, repeat: "forever", call: "write", path: /audio\.wav$/ },
-    ]);
-    const world = await MomentsWorld.open({}, disk);
-    world.say(...joke);
-    const receipt = world.recorder.record(liked);
-    await receipt.whenDecided();
-    assert.deepEqual([receipt.durable, receipt.reason], [false, reason]);
-    assert.deepEqual(await inner.list(path), [], "nothing half is left");
-    // Meanwhile the buffers move on by more than they hold.
-    for (let i = 0; i < 300; i++) world.live();
-    disk.heal();
-    await world.timers.pass(5_000);
-    await receipt.whenDurable();
-    const { manifest } = await world.packages.read(receipt.name);
-    assert.deepEqual([manifest.num_frames, manifest.audio_samples], [2, 16_000]);
-    assert.equal((await world.packages.verify(receipt.name)).state, "whole");
   });
 }
 

@@ -131,17 +131,6 @@ test("praise for an answer is a package with what was said, seen and heard", asy
   ]);
 });
 
-test("pictures and sound are off until somebody agrees, and gone when that is withdrawn", async (t) => {
-  const c = await withMoments(t);
-  const off = await c.feed("/api/frames", "image/jpeg", await picture());
-  assert.deepEqual(await jsonOf(off, 200), { result: "off" });
-  await c.post("/api/feedback/consent", agreed);
-  await c.feed("/api/frames", "image/jpeg", await picture());
-  assert.equal((await c.get("/api/feedback/stats")).frames, 1);
-  await c.post("/api/feedback/consent", { messages: true });
-  assert.equal((await c.get("/api/feedback/stats")).frames, 0);
-});
-
 test("the same key is the same reaction, and a package can be taken back and deleted", async (t) => {
   const c = await withMoments(t);
   await c.say("Tell me a joke");

@@ -218,13 +218,13 @@ test("a heartbeat that somebody else wrote since has no boot or uptime of ours",
   assert.deepEqual(read(written).heartbeat, { at: 1708300009500 });
 });
 
-test("every instant of 2,000 comes back from its seconds to the millisecond", () => {
+test("every instant of 100 comes back from its seconds to the millisecond", () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 253_402_300_799_999 }), (at) => {
       const written = companionDocument({ ...parts, heartbeat: { at } });
       assert.equal(read(JSON.parse(JSON.stringify(written))).heartbeat?.at, at);
     }),
-    { numRuns: 2_000 },
+    { numRuns: 100 },
   );
 });
 

@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { HeldClock } from "../../test/support/held-clock.ts";
+import { HeldTimers } from "../../test/support/held-timers.ts";
 import { Machine } from "../../test/support/kept-companion.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { openThroughline } from "../core/throughline.ts";
-import type { CompanionChange } from "./companion.ts";
+import type { Companion, CompanionChange } from "./companion.ts";
 import { runsProjection } from "./runs.ts";
 import { startCompanion } from "./start-companion.ts";
 
@@ -317,46 +322,13 @@ test("with sleepAfterBoredMs 0 a companion never falls asleep by itself", async 
   assert.throws(() => companion.sleep("dozing" as "asleep"), /awake, asleep/);
 });
 
-for (const [says, name] of [
-  ["no text", 7],
-  ["nothing", ""],
-  ["only what cannot be seen", "\u0000\u200e \n"],
-  ["257 characters", "x".repeat(257)],
-] as const) {
-  test(`a name that is ${says} is refused, and the person before stays`, async () => {
-    const { companion } = await new Machine().run();
-    companion.personSeen("Ada");
+test("a name that is no text, says nothing or is too long is refused, and the person before stays", async () => {
+  const { companion } = await new Machine().run();
+  companion.personSeen("Ada");
+  for (const name of [7, "", "\u0000\u200e \n", "x".repeat(257)]) {
     assert.throws(() => companion.personSeen(name as string), invalid);
     assert.equal(companion.person?.name, "Ada");
-  });
-}
-
-test("watchers get feelings, persons, sleep and acknowledged notices, until they leave", async () => {
-  const machine = new Machine();
-  const { companion } = await machine.run();
-  const heard: string[] = [];
-  const leave = companion.onChange((change) => {
-    if (change.type === "emotions") heard.push(`emotions ${change.feeling.mood}`);
-    if (change.type === "person") heard.push(`person ${change.person.name}`);
-    if (change.type === "sleep") heard.push(`sleep ${change.state}`);
-    if (change.type === "acknowledged") heard.push(`acknowledged ${change.chatId}`);
-  });
-  await machine.tick(companion);
-  companion.emotions.event("violence");
-  await machine.tick(companion);
-  companion.personSeen("Ada");
-  companion.sleep("asleep");
-  companion.notices.show({ chatId: "a", kind: "short_break", status: "delivered", text: "x" });
-  assert.deepEqual(heard, [
-    "emotions happy",
-    "emotions sad",
-    "person Ada",
-    "sleep asleep",
-    "acknowledged a",
-  ]);
-  leave();
-  companion.personSeen("Bob");
-  assert.equal(heard.length, 5);
+  }
 });
 
 test("feelings that move by less than 0.05 are not published, until they have moved that far", async () => {
@@ -384,14 +356,16 @@ test("a watcher that throws breaks neither the loop nor what others hear, and is
     throw new RangeError("canary");
   });
   const heard: string[] = [];
-  companion.onChange(({ type }) => heard.push(type));
+  const leave = companion.onChange(({ type }) => heard.push(type));
   await machine.tick(companion);
   companion.personSeen("Ada");
   companion.sleep("asleep");
   companion.notices.show({ chatId: "a", kind: "short_break", status: "delivered", text: "x" });
+  leave();
+  companion.sleep("awake");
   assert.deepEqual(heard, ["emotions", "person", "sleep", "acknowledged"]);
   assert.equal(machine.storage.writes.length, 1);
-  assert.equal(machine.logged.length, 4);
+  assert.equal(machine.logged.length, 5);
   assert.match(machine.logged.join(), /"message":"canary"/);
 });
 
@@ -418,4 +392,114 @@ test("what a later version keeps beside ours in the document is written again", 
   const { companion } = await machine.run();
   await machine.tick(companion);
   assert.deepEqual([machine.written.dreams, machine.written.throughline.songs], [["sheep"], 3]);
+});
+
+const woundsOf = ({ emotions }: Companion) => emotions.feeling().wounds.length;
+const joyOf = ({ emotions }: Companion) => emotions.feeling().levels.joy;
+
+test("a face reported twice a second is announced once in 30 s, and a wound outlives it", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  companion.emotions.event("violence");
+  let announced = 0;
+  companion.onChange(({ type }) => {
+    if (type === "person") announced++;
+  });
+  for (let reports = 0; reports < 120; reports++) {
+    companion.personSeen("Ada");
+    machine.clock.pass(500);
+  }
+  assert.equal(announced, 2, "in one minute");
+  assert.equal(woundsOf(companion), 1);
+  assert.equal(companion.person?.seenAt, machine.clock.now() - 500, "each sighting counts as seen");
+});
+
+test("the same face counts again exactly 30 s after it was announced", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  companion.personSeen("Ada");
+  await machine.pass(companion, 29_999, 29_999);
+  const before = joyOf(companion);
+  companion.personSeen("Ada");
+  assert.equal(joyOf(companion), before);
+  await machine.pass(companion, 1, 1);
+  companion.personSeen("Ada");
+  assert.ok(joyOf(companion) > before);
+});
+
+test("two faces that take turns are each announced once, and saved at once no more often", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  await machine.tick(companion);
+  const names: string[] = [];
+  companion.onChange((change) => {
+    if (change.type === "person") names.push(change.person.name);
+  });
+  const before = machine.storage.writes.length;
+  for (let turns = 0; turns < 8; turns++) {
+    for (const name of ["Ada", "Ori"]) {
+      companion.personSeen(name);
+      await machine.pass(companion, 500, 500);
+    }
+  }
+  assert.deepEqual(names, ["Ada", "Ori"]);
+  assert.equal(machine.storage.writes.length - before, 2);
+});
+
+for (const end of ["in order", "in a crash"] as const) {
+  test(`a face that the run before announced is not announced again, though it ended ${end}`, async () => {
+    const machine = new Machine();
+    const first = await machine.run();
+    await machine.tick(first.companion);
+    first.companion.emotions.event("violence");
+    first.companion.personSeen("Ada");
+    await machine.tick(first.companion);
+    if (end === "in order") await first.throughline.close();
+    machine.clock.pass(10_000);
+    const { companion } = await machine.run();
+    const before = joyOf(companion);
+    companion.personSeen("Ada");
+    assert.equal(joyOf(companion), before);
+    companion.personSeen("Ori");
+    assert.ok(joyOf(companion) > before, "another face is");
+  });
+}
+
+test("a companion is refused once its memories are closed", async () => {
+  const throughline = await openThroughline({ storage: "memory" });
+  await throughline.close();
+  await assert.rejects(startCompanion(throughline), { code: "THROUGHLINE_CLOSED" });
+});
+
+test("a process that has nothing else to do waits until its companion has begun", () => {
+  const url = (path: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, path)));
+  const script = `
+    const { openThroughline } = await import(${url("../core/throughline.ts")});
+    const { startCompanion } = await import(${url("start-companion.ts")});
+    const { MemoryPlace, openMemoryProcess } = await import(${url("../../test/support/memory-place.ts")});
+    const storage = openMemoryProcess({ place: new MemoryPlace() });
+    const throughline = await openThroughline({ storage });
+    await startCompanion(throughline);
+    if (process.argv.includes("closes")) await throughline.close();
+    process.stdout.write("closed");`;
+  // Its own timer holds no process.
+  for (const more of [["closes"], []]) {
+    const args = ["--input-type=module", "--eval", script, ...more];
+    const { status, stdout } = spawnSync(process.execPath, args, { timeout: 20_000 });
+    assert.deepEqual([status, String(stdout)], [0, "closed"]);
+  }
+});
+
+test("a companion saves itself when something is due, and no more once its memories are closed", async () => {
+  const clock = new HeldClock();
+  const timers = new HeldTimers(clock);
+  const throughline = await openThroughline({ storage: "memory", clock, timers });
+  const documents = throughline.storage.documents("session");
+  const companion = await startCompanion(throughline, { saveEveryMs: 1_000 });
+  companion.emotions.event("pat_level2");
+  const { revision = 0 } = (await documents.read("session")) ?? {};
+  await timers.pass(1_200);
+  assert.ok(((await documents.read("session"))?.revision ?? 0) > revision);
+  await throughline.close();
+  assert.equal(timers.count, 0);
 });

@@ -1,16 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { HeldClock } from "../../test/support/held-clock.ts";
 import { isoTime } from "../core/clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { LogRecord, LogStore } from "../core/storage/log-store.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
-import { applyEvent, startState } from "./emotion/acts.ts";
+import { openThroughline } from "../core/throughline.ts";
+import type { Companion } from "./companion.ts";
+import { applyEvent, startState, suspend } from "./emotion/acts.ts";
 import { builtInEmotions as config } from "./emotion/built-in-emotions.ts";
-import { evolve } from "./emotion/emotion.ts";
+import { type EmotionState, emotions, evolve } from "./emotion/emotion.ts";
+import { feel } from "./emotion/feel.ts";
+import { moodCourse } from "./mood-course.ts";
 import { MoodHistory, type MoodRecord } from "./mood-history.ts";
 import { runsProjection } from "./runs.ts";
+import { startCompanion } from "./start-companion.ts";
 
 const noon = Date.UTC(2026, 2, 1, 12);
 const born = startState(config, noon);
@@ -208,4 +214,242 @@ test("records that nobody can read are passed over, and cost no other", async ()
     records[1]?.events.map(({ wound }) => wound),
     [undefined, "limit"],
   );
+});
+
+/** A record so many seconds after noon. */
+function record(
+  seconds: number,
+  kind: MoodRecord["kind"],
+  more: Partial<MoodRecord> = {},
+): MoodRecord {
+  const ms = seconds * 1_000;
+  return { at: noon + ms, kind, state: evolve(born, ms), events: [], ...more };
+}
+
+/** The course from noon, a point a second. */
+function course(records: readonly MoodRecord[], seconds: number) {
+  const span = { from: noon, to: noon + seconds * 1_000, points: seconds + 1 };
+  return moodCourse(config, records, span);
+}
+
+/** Where there is a mood, as spans of seconds, both ends included. */
+function shown(moods: readonly (string | null)[]): string[] {
+  const spans: string[] = [];
+  let start: number | undefined;
+  for (const [i, mood] of [...moods, null].entries()) {
+    if (mood !== null) start ??= i;
+    else if (start !== undefined) {
+      spans.push(`${start}-${i - 1}`);
+      start = undefined;
+    }
+  }
+  return spans;
+}
+
+test("at every instant the course is what evolve and feel say, for any history", () => {
+  const events = Object.keys(config.events);
+  const step = fc.tuple(fc.nat(200_000), fc.constantFrom(...events));
+  fc.assert(
+    fc.property(
+      fc.array(step, { maxLength: 8 }),
+      fc.integer({ min: 2, max: 60 }),
+      (steps, points) => {
+        const records: MoodRecord[] = [record(0, "up", { state: born })];
+        let state: EmotionState = born;
+        let at = noon;
+        for (const [i, [wait, event]] of steps.entries()) {
+          at += wait;
+          state = applyEvent(config, evolve(state, wait), { event, id: `w${i}` }).state;
+          records.push({ at, kind: "felt", state, events: [] });
+        }
+        const drawn = moodCourse(config, records, { from: noon, to: at + 100_000, points });
+        for (const [i, instant] of drawn.at.entries()) {
+          const last = records.findLast((each) => each.at <= instant);
+          assert.ok(last);
+          const felt = feel(config, evolve(last.state, instant - last.at));
+          assert.equal(drawn.mood[i], felt.mood);
+          assert.equal(drawn.boredom[i], felt.boredom);
+          for (const name of emotions) assert.equal(drawn.levels[name][i], felt.levels[name]);
+        }
+      },
+    ),
+    { numRuns: 50 },
+  );
+});
+
+test("between a clean end and the next boot nothing is drawn", () => {
+  const { mood, runs } = course([record(0, "up"), record(3, "down"), record(7, "up")], 10);
+  assert.deepEqual(shown(mood), ["0-3", "7-10"]);
+  assert.deepEqual(runs, [
+    { from: noon, to: noon + 3_000 },
+    { from: noon + 7_000, to: null },
+  ]);
+});
+
+for (const [says, downAt, wanted] of [
+  ["4 s after the boot", 4, ["0-4", "7-10"]],
+  ["before its own boot", -60, ["0-0", "7-10"]],
+  ["after the next boot", 60, ["0-10"]],
+  ["at no known time", undefined, ["0-10"]],
+] as const) {
+  test(`a run that was killed and last lived ${says} is drawn as ${wanted.join(", ")}`, () => {
+    const left = downAt === undefined ? {} : { downAt: noon + downAt * 1_000 };
+    const { mood } = course([record(0, "up"), record(7, "up", left)], 10);
+    assert.deepEqual(shown(mood), wanted);
+  });
+}
+
+test("a history whose beginning is not in it is of a run that was up", () => {
+  const { mood, runs } = course([record(-50, "felt"), record(3, "down")], 10);
+  assert.deepEqual(shown(mood), ["0-3"]);
+  assert.deepEqual(runs, [{ from: noon - 50_000, to: noon + 3_000 }]);
+});
+
+const hurt = applyEvent(config, born, { event: "violence", id: "w" }).state;
+
+test("a wound is drawn from when it was made to when it will be gone", () => {
+  const { wounds } = course([record(0, "up", { state: hurt })], 10);
+  const wanted = { id: "w", event: "violence", from: noon, to: noon + 550_000 };
+  assert.deepEqual(wounds, [wanted]);
+});
+
+test("a wound of another day is not drawn", () => {
+  const records = [record(-86_400, "up", { state: hurt })];
+  assert.deepEqual(course(records, 10).wounds, []);
+});
+
+test("a wound that was healed by what happened ends there, not when it would have", () => {
+  let state = evolve(hurt, 5_000);
+  for (let pat = 0; pat < 4; pat++) {
+    state = applyEvent(config, state, { event: "pat_level2", id: "x" }).state;
+  }
+  assert.deepEqual(feel(config, state).wounds, []);
+  const records = [record(0, "up", { state: hurt }), record(5, "felt", { state })];
+  assert.deepEqual(
+    course(records, 10).wounds.map(({ to }) => to),
+    [noon + 5_000],
+  );
+});
+
+test("a wound that something softened ends earlier, and one that heals while no run is up ends then", () => {
+  const soft = applyEvent(config, evolve(hurt, 5_000), { event: "pat_level2", id: "x" }).state;
+  const down = suspend(config, evolve(soft, 1_000));
+  const records = [
+    record(0, "up", { state: hurt }),
+    record(5, "felt", { state: soft }),
+    record(6, "down", { state: down }),
+  ];
+  // The deeper floor of .25 is .17 now: it lasts 170 s past the 300 that it is fixed.
+  assert.deepEqual(course(records, 10).wounds[0]?.to, noon + 470_000);
+});
+
+test("of a record that ends after the span its events in the span are returned, and nothing is drawn", () => {
+  const event = (seconds: number) => ({
+    at: noon + seconds * 1_000,
+    event: "loud_noise",
+    intensity: 1,
+  });
+  const late = record(1.5, "felt", { events: [event(1), event(1.5)] });
+  const { events, runs, mood } = course([late], 1);
+  assert.deepEqual(events, [event(1)]);
+  assert.deepEqual([runs, shown(mood)], [[], []]);
+});
+
+// The past of a companion that lives, as it is asked for: what happened later changes nothing of it.
+/** A companion that is up for 10 s. */
+async function awake() {
+  const clock = new HeldClock();
+  const throughline = await openThroughline({ storage: "memory", clock });
+  const companion = await startCompanion(throughline);
+  clock.pass(10_000);
+  return { clock, companion, close: () => throughline.close() };
+}
+
+interface World {
+  readonly clock: HeldClock;
+  readonly companion: Companion;
+}
+
+/** Passes of the loop, one a second. */
+function live({ clock, companion }: World, seconds: number): void {
+  for (let i = 0; i < seconds; i++) {
+    clock.pass(1_000);
+    companion.tick();
+  }
+}
+
+for (const isSaved of [false, true]) {
+  test(`a fright shows in the history after somebody came 8 s later, ${isSaved ? "saved" : "not saved"} in between`, async () => {
+    const world = await awake();
+    const { clock, companion } = world;
+    const from = clock.now();
+    companion.emotions.event("loud_noise");
+    live(world, 4);
+    const span = { from, to: clock.now(), points: 5 };
+    const before = await companion.moodCourse(span);
+    assert.ok((before.levels.fear[0] ?? 0) > 0.2);
+    assert.deepEqual(
+      before.events.map(({ event }) => event),
+      ["loud_noise"],
+    );
+    live(world, 4);
+    if (isSaved) await companion.save();
+    companion.personSeen("Ori");
+    assert.deepEqual(await companion.moodCourse(span), before);
+    await companion.save();
+    assert.deepEqual(await companion.moodCourse(span), before);
+    await world.close();
+  });
+}
+
+for (const [how, setMs] of [
+  ["ahead by 5 hours", 5 * 3_600_000],
+  ["back by 5 hours", -5 * 3_600_000],
+  ["ahead by 3 s", 3_000],
+] as const) {
+  test(`the history ends with what is felt now when the wall clock was set ${how}`, async () => {
+    const world = await awake();
+    const { clock, companion } = world;
+    companion.emotions.event("loud_noise");
+    live(world, 2);
+    await companion.save();
+    const before = clock.now();
+    clock.set(new Date(before + setMs).toISOString());
+    live(world, 3);
+    const to = clock.now();
+    const { levels, boredom, at } = await companion.moodCourse({
+      from: Math.min(before, to) - 2_000,
+      to,
+      points: 400,
+    });
+    const now = companion.emotions.feeling();
+    assert.equal(boredom.at(-1), now.boredom);
+    assert.equal(levels.fear.at(-1), now.levels.fear);
+    assert.ok(now.levels.fear > 0);
+    // Nor does it show what time that never passed would have brought.
+    const known = boredom.filter((each, i) => each !== null && (at[i] ?? 0) >= before);
+    assert.ok(Math.max(0, ...known.map(Number)) <= now.boredom);
+    await world.close();
+  });
+}
+
+test("the past is drawn by the configuration in force now, from what was felt", async () => {
+  const world = await awake();
+  const { clock, companion } = world;
+  companion.emotions.event("loud_noise");
+  const felt = companion.emotions.feeling().levels.fear;
+  live(world, 60);
+  const span = { from: clock.now() - 60_000, to: clock.now(), points: 61 };
+  const before = (await companion.moodCourse(span)).levels.fear;
+  const { configuration } = companion.emotions;
+  const fear = { ...configuration.emotions.fear, decayPerSecond: 0 };
+  companion.emotions.configure({
+    ...configuration,
+    emotions: { ...configuration.emotions, fear },
+  });
+  const since = (await companion.moodCourse(span)).levels.fear;
+  assert.equal(since[0], felt);
+  assert.equal(since[0], before[0]);
+  assert.ok((since[30] ?? 0) > (before[30] ?? 0));
+  await world.close();
 });

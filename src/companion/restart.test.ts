@@ -1,14 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { judgeGap } from "./gap.ts";
+import { HeldClock } from "../../test/support/held-clock.ts";
+import type { Clock } from "../core/clock.ts";
+import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import type { LogStore } from "../core/storage/log-store.ts";
+import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
+import { type ClockReading, reading } from "./clock-reading.ts";
+import { gapAtDelivery, gapBetween, judgeGap, lastSignOfLife } from "./gap.ts";
 import {
   judgedAgain,
+  judgeRestart,
   type RestartFacts,
   type RestartKind,
   restartKind,
   restartReport,
 } from "./restart.ts";
+import { recordEnd, recordStart, restartsIn, runsProjection } from "./runs.ts";
 
 type Row = readonly [
   clean: boolean,
@@ -191,4 +199,324 @@ test("a fresh start is one however late it is judged", () => {
   const now = { ...boot, uptimeMs: 100_000_000 };
   const gap0 = { gapMs: 0, certainty: "certain" };
   assert.deepEqual(judgedAgain(restartReport(nothing), now), { kind: "fresh_start", gap: gap0 });
+});
+
+class HeldBootClock extends HeldClock implements Clock {
+  boot = "boot-a";
+  bootId = () => this.boot;
+  uptimeMs = () => 50_000 + this.monotonic();
+}
+
+function memoryLogs(): LogStore {
+  return openMemoryStorage().logs("runs", runsProjection);
+}
+
+let ids = 0;
+const newId = () => `id${++ids}`;
+type Known = Parameters<typeof recordStart>[2];
+async function begin(logs: LogStore, known: Known = {}, clock: Clock = new HeldBootClock()) {
+  const { restart, ...run } = await recordStart(
+    logs,
+    { clock, newId },
+    known,
+    (begun, previous) => {
+      const gap = judgeGap([previous?.lastSign], begun.startedAt);
+      return { ...judgeRestart(previous?.clean, gap, begun.totalRuns), previous };
+    },
+  );
+  return { ...run, previous: restart.previous };
+}
+const endOf = (logs: LogStore, run: { readonly runId: string }, reason = "closed") =>
+  recordEnd(logs, new HeldBootClock(), run, reason);
+const countIn = async (logs: LogStore) => (await logs.tail("runs", 0))?.head["total_sessions"];
+
+async function recordsOf(logs: LogStore) {
+  return (await logs.tail("runs", 1_000))?.records ?? [];
+}
+
+test("a boot is one record with run, boot of the machine, uptime, number and pid", async () => {
+  const logs = memoryLogs();
+  const begun = await begin(logs, { pid: 7 });
+  assert.match(begun.runId, /^[0-9a-f]{8}$/);
+  assert.deepEqual([begun.totalRuns, begun.previous], [1, undefined]);
+  const [record, ...others] = await recordsOf(logs);
+  assert.deepEqual(others, []);
+  assert.deepEqual(record, {
+    id: record?.id,
+    seq: 1,
+    kind: "run_start",
+    run_id: begun.runId,
+    total_sessions: 1,
+    at: "2026-03-01T12:00:00.000Z",
+    boot_id: "boot-a",
+    uptime_ms: 50_000,
+    restart: {
+      kind: "fresh_start",
+      clean: true,
+      total_sessions: 1,
+      certainty: "certain",
+      gap_ms: 0,
+      judged: { at: "2026-03-01T12:00:00.000Z", boot_id: "boot-a", uptime_ms: 50_000 },
+    },
+    pid: 7,
+  });
+});
+
+// R1: three kills in a row, before anything else was written.
+test("each of 3 runs that were killed is unclean, and counted", async () => {
+  const logs = memoryLogs();
+  const clock = new HeldBootClock();
+  let before: string | undefined;
+  for (const total of [1, 2, 3]) {
+    const begun = await begin(logs, {}, clock);
+    assert.equal(begun.totalRuns, total);
+    assert.equal(begun.previous?.runId, before);
+    if (total > 1) assert.equal(begun.previous?.clean, false);
+    before = begun.runId;
+    clock.pass(5_000);
+  }
+  assert.equal(await countIn(logs), 3);
+  // Of one that another program wrote nothing is known, and nothing is made up.
+  const start = { kind: "run_start", run_id: "0000000a", total_sessions: 4 };
+  for (const restart of [undefined, { kind: "a nap" }]) {
+    await logs.append("runs", [{ ...start, id: newId(), ...(restart && { restart }) }]);
+  }
+  assert.deepEqual(
+    (await restartsIn(logs)).map(({ totalRuns, kind, gapMs }) => [totalRuns, kind, gapMs]),
+    [
+      [1, "fresh_start", 0],
+      [2, "crash_recovery", 5_000],
+      [3, "crash_recovery", 5_000],
+    ],
+  );
+});
+
+test("ending twice, at once too, is ending once; a reason that is no word is THROUGHLINE_INVALID", async () => {
+  const logs = memoryLogs();
+  const run = await begin(logs);
+  await Promise.all([endOf(logs, run), endOf(logs, run)]);
+  await endOf(logs, run);
+  const kinds = (await recordsOf(logs)).map(({ id, kind, reason }) => [id, kind, reason]);
+  assert.deepEqual(kinds, [
+    [kinds[0]?.[0], "run_start", undefined],
+    [`${kinds[0]?.[0]}.end`, "run_end", "closed"],
+  ]);
+  for (const reason of ["", "two words", "x".repeat(65)]) {
+    await assert.rejects(endOf(logs, run, reason), (e) =>
+      isThroughlineError(e, "THROUGHLINE_INVALID"),
+    );
+  }
+});
+
+test("runs that another place knows of count, unless what it says is no number", async () => {
+  const logs = memoryLogs();
+  assert.equal((await begin(logs, { atLeast: 42 })).totalRuns, 43);
+  assert.equal((await begin(logs, { atLeast: 42 })).totalRuns, 44);
+  for (const atLeast of [-1, 1.5, Number.NaN, 1e300, "99" as unknown as number]) {
+    const { totalRuns } = await begin(logs, { atLeast });
+    assert.equal(totalRuns, await countIn(logs));
+  }
+  assert.equal(await countIn(logs), 49);
+});
+
+const [a, b, c] = ["aaaaaaaa", "bbbbbbbb", "cccccccc"];
+const start = (run_id: string | undefined) => ({ kind: "run_start", run_id });
+const end = (run_id: string | undefined) => ({ kind: "run_end", run_id });
+type RunLog = readonly [
+  what: string,
+  records: readonly object[],
+  run: string | undefined,
+  clean: boolean | undefined,
+];
+const runLogs: readonly RunLog[] = [
+  ["a start", [start(a)], a, false],
+  ["a start and its end", [start(a), end(a)], a, true],
+  ["a start after an end", [start(a), end(a), start(b)], b, false],
+  ["an end whose start is lost", [start(a), end(a), end(b)], b, true],
+  ["the end of a run before, stored late", [start(a), start(b), end(a)], b, false],
+  ["an end alone", [end(a)], a, true],
+  [
+    "other records after a start",
+    [start(a), { kind: "note" }, {}, { kind: 5, run_id: a }],
+    a,
+    false,
+  ],
+  ["a start whose run is no id", [start(a), end(a), { kind: "run_start", run_id: "B" }], a, true],
+  ["a start without a run", [start(a), start(undefined)], a, false],
+  [
+    "a start whose moment is text",
+    [start(a), end(a), { ...start(c), at: "?", uptime_ms: "?" }],
+    c,
+    false,
+  ],
+  ["no run at all", [{}, { kind: "note" }], undefined, undefined],
+  [
+    "a start behind 50 other records",
+    [start(a), ...Array.from({ length: 50 }, () => ({}))],
+    a,
+    false,
+  ],
+];
+for (const [what, records, run, clean] of runLogs) {
+  test(`a log with ${what} tells of run ${run}, clean: ${clean}`, async () => {
+    const logs = memoryLogs();
+    await logs.append(
+      "runs",
+      records.map((record, i) => ({ ...record, id: `r${i}` })),
+    );
+    const { previous } = await begin(logs);
+    assert.deepEqual([previous?.runId, previous?.clean], [run, clean]);
+  });
+}
+
+test("of two runs that begin at once, one is the run before the other", async () => {
+  const logs = memoryLogs();
+  const [first, second] = await Promise.all([begin(logs), begin(logs)]);
+  assert.deepEqual([first.totalRuns, second.totalRuns].sort(), [1, 2]);
+  const [earlier, later] = first.totalRuns === 1 ? [first, second] : [second, first];
+  assert.deepEqual([earlier.previous, later.previous?.runId], [undefined, earlier.runId]);
+});
+
+test("an append whose outcome is unknown is given again, and the run is stored once", async () => {
+  const logs = memoryLogs();
+  let unknown = 2;
+  const doubtful: Pick<LogStore, "append" | "tail"> = {
+    tail: (...given) => logs.tail(...given),
+    async append(...given) {
+      const seq = await logs.append(...given);
+      if (unknown-- > 0) {
+        throw new ThroughlineError("lost", { code: "THROUGHLINE_OUTCOME_UNKNOWN" });
+      }
+      return seq;
+    },
+  };
+  const begun = await begin(doubtful as LogStore);
+  assert.deepEqual([begun.totalRuns, begun.previous], [1, undefined]);
+  assert.equal((await recordsOf(logs)).length, 1);
+});
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+/** As the clocks of a machine, or a file, tell it. */
+const toldOf = ({ at, bootId, uptimeMs }: ClockReading) => reading(at, bootId, uptimeMs);
+/** `undefined` stands for an unknown boot. */
+const reads = (ms: number, bootId?: string, uptimeMs?: number): ClockReading => ({
+  at: noon + ms,
+  ...(bootId !== undefined && { bootId }),
+  ...(uptimeMs !== undefined && { uptimeMs }),
+});
+
+type GapRow = readonly [
+  what: string,
+  last: ClockReading | undefined,
+  now: ClockReading,
+  gapMs: number | undefined,
+  certainty: string,
+];
+const gaps: readonly GapRow[] = [
+  ["nothing before", undefined, reads(0, "a", 0), undefined, "uncertain"],
+  ["one boot", reads(0, "a", 5_000), reads(9_000, "a", 14_000), 9_000, "certain"],
+  [
+    "one boot, clock set back a day",
+    reads(0, "a", 5_000),
+    reads(-dayMs, "a", 8_000),
+    3_000,
+    "certain",
+  ],
+  ["one boot, clock set ahead", reads(0, "a", 5_000), reads(dayMs, "a", 8_000), 3_000, "certain"],
+  [
+    "one boot, no wall clock",
+    { at: undefined, bootId: "a", uptimeMs: 1 },
+    reads(0, "a", 4),
+    3,
+    "certain",
+  ],
+  ["one boot, the same moment", reads(0, "a", 5_000), reads(0, "a", 5_000), 0, "certain"],
+  [
+    "one boot, uptime gone back",
+    reads(0, "a", 5_000),
+    reads(60_000, "a", 4_999),
+    60_000,
+    "uncertain",
+  ],
+  ["another boot", reads(0, "a", 5_000), reads(dayMs, "b", 60_000), dayMs, "clock"],
+  [
+    "another boot, up for longer",
+    reads(0, "a", 5_000),
+    reads(10_000, "b", 10_001),
+    10_000,
+    "uncertain",
+  ],
+  ["another boot, up as long", reads(0, "a", 5_000), reads(10_000, "b", 10_000), 10_000, "clock"],
+  ["another boot, clock set back", reads(0, "a", 5_000), reads(-600_000, "b", 9), 0, "uncertain"],
+  ["no known boot", reads(0), reads(29_999), 29_999, "clock"],
+  ["no known boot, clock set back 600 s", reads(0), reads(-600_000), 0, "uncertain"],
+  ["no known boot, back by 1 ms", reads(0), reads(-1), 0, "uncertain"],
+  ["a boot without uptime", reads(0, "a"), reads(5, "a"), 5, "clock"],
+  ["a wall clock that is not a number", { at: Number.NaN }, reads(0), undefined, "uncertain"],
+  ["a wall clock past every year", { at: 1e300 }, reads(0), undefined, "uncertain"],
+  ["a clock of now that is not a number", reads(0), { at: Number.NaN }, undefined, "uncertain"],
+  ["an uptime below 0", reads(0, "a", -1), reads(7, "a", 9), 7, "clock"],
+  ["an uptime past every machine", reads(0, "a", 1e300), reads(7, "a", 9), 7, "clock"],
+  ["boots that are no text", { at: noon, bootId: {} as string, uptimeMs: 1 }, reads(7), 7, "clock"],
+  ["empty boots", reads(0, "", 1), reads(7, "", 2), 7, "clock"],
+];
+for (const [what, last, now, gapMs, certainty] of gaps) {
+  test(`with ${what} the gap is ${gapMs} ms, ${certainty}`, () => {
+    assert.deepEqual(gapBetween(last && toldOf(last), toldOf(now)), { gapMs, certainty });
+  });
+}
+
+const now = reads(0, "a", 100_000);
+const signs: readonly (readonly [string, readonly (ClockReading | undefined)[], number])[] = [
+  ["no signs", [undefined, { at: undefined }], -1],
+  ["wall clocks alone: the latest", [reads(-9), undefined, reads(-3), reads(-5)], 2],
+  ["one of this boot beside later wall clocks", [reads(-3), reads(-9, "a", 50_000), reads(50)], 1],
+  ["two of this boot: by the uptime", [reads(-1, "a", 50_000), reads(-9, "a", 60_000)], 1],
+  ["one of this boot that is not over yet", [reads(-1, "a", 100_001), reads(-9, "a", 60_000)], 1],
+  [
+    "one of this boot without a wall clock",
+    [reads(-1), { at: undefined, bootId: "a", uptimeMs: 1 }],
+    1,
+  ],
+  ["one of another boot, later", [reads(-9), reads(-1, "b", 900_000)], 1],
+];
+for (const [what, given, index] of signs) {
+  test(`with ${what}, sign ${index} is the last sign of life`, () => {
+    const last = lastSignOfLife(given, now);
+    assert.deepEqual(last, given[index]);
+  });
+}
+
+// R6.
+test("who wakes the companion 3 h after its boot was away for 3 h and the gap before it", () => {
+  for (const [boot, uptime, certainty] of [
+    ["a", 10_000, "certain"],
+    ["b", 4_000, "clock"],
+  ] as const) {
+    const judged = judgeGap([reads(0, "a", 5_000)], reads(5_000, boot, uptime));
+    assert.equal(judged.gapMs, 5_000);
+    const delivered = gapAtDelivery(judged, reads(5_000 + 3 * hourMs, boot, uptime + 3 * hourMs));
+    assert.deepEqual(delivered, { gapMs: 3 * hourMs + 5_000, certainty });
+    assert.equal(restartKind({ ...delivered, clean: false }), "long_absence");
+  }
+});
+
+test("after hours without a known time before the boot, the absence is long and uncertain", () => {
+  const judged = judgeGap([], reads(0, "a", 0));
+  assert.equal(judged.gapMs, undefined);
+  const delivered = gapAtDelivery(judged, reads(0, "a", 2 * hourMs));
+  assert.deepEqual(delivered, { gapMs: 2 * hourMs, certainty: "uncertain" });
+});
+
+test("a clock that is put right after the boot makes the gap the longer one, and uncertain", () => {
+  const before = reads(0, "a", 5_000);
+  const stopped = judgeGap([before], reads(-60_000, "b", 10_000));
+  assert.deepEqual([stopped.gapMs, stopped.certainty], [0, "uncertain"]);
+  const corrected = gapAtDelivery(stopped, reads(3 * dayMs, "b", 20_000));
+  assert.deepEqual(corrected, { gapMs: 3 * dayMs, certainty: "uncertain" });
+  const ahead = judgeGap([before], reads(3 * dayMs, "b", 10_000));
+  assert.equal(ahead.certainty, "clock");
+  const back = gapAtDelivery(ahead, reads(20_000, "b", 20_000));
+  assert.deepEqual(back, { gapMs: 3 * dayMs + 10_000, certainty: "uncertain" });
 });

@@ -6,10 +6,15 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { mortal, until } from "../../test/support/cluster-world.ts";
+import { faultyDisk } from "../../test/support/faulty-disk.ts";
 import { MemoryPlace, openMemoryProcess } from "../../test/support/memory-place.ts";
+import { momentOf, openPackages } from "../../test/support/package-workload.ts";
+import { SimulatedDisk } from "../../test/support/simulated-disk.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { LogProjection, LogStore } from "../core/storage/log-store.ts";
 import { openThroughline } from "../core/throughline.ts";
+import type { Selection } from "./directory/whose.ts";
+import { forgetPackagesOf } from "./record/forget-forgotten.ts";
 import { startMoments } from "./start-moments.ts";
 
 const software = { name: "throughline", version: "0.0.0" };
@@ -301,4 +306,27 @@ test("while nobody can tell what was forgotten, words of chats leave the buffers
   await until(async () => b.recorder.stats.waiting === 1 && !(await b.packaged()).includes("gone"));
   assert.deepEqual(await b.packaged(), ["kept"]);
   assert.deepEqual([...b.recorder.chatIds], ["kept"]);
+});
+
+test("where a disk refuses to delete a package of a forgotten chat, the others go, and it is asked again", async () => {
+  await using throughline = await openThroughline({ storage: "memory" });
+  const moments = [1, 2, 3].map((number) => momentOf(number, { frames: 0, samples: 0 }));
+  const [first = "", kept = ""] = moments.map(({ record }) => record.name);
+  const fault = { fault: "EIO", at: 1, call: "unlink", path: new RegExp(first) } as const;
+  const { packages } = await openPackages(faultyDisk(new SimulatedDisk(), fault));
+  for (const moment of moments) await packages.save(moment);
+  const forget = (selection: Selection) => packages.delete(selection);
+  const at = (chatId: string) => (chatId === "chat:1" ? Date.now() : undefined);
+  const again = () =>
+    forgetPackagesOf({ packages, forget }, throughline.chats, {
+      at,
+      begun: new Map(),
+      isEmpty: false,
+      end: 1,
+    });
+  await assert.rejects(again(), { code: "THROUGHLINE_UNAVAILABLE" });
+  const left = async () => (await packages.list()).packages.map(({ name }) => name);
+  assert.deepEqual(await left(), [kept], "what is deleted in part is no package any more");
+  await again();
+  assert.deepEqual(await packages.delete({ chatId: "chat:1" }).then(({ deleted }) => deleted), []);
 });

@@ -1,50 +1,30 @@
 // Where packages go, what is remembered of earlier runs, and what forgetting reaches.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { S3Server } from "../../test/support/s3/s3-server.ts";
+import { faultyDisk } from "../../test/support/faulty-disk.ts";
+import {
+  agreed,
+  bucket,
+  files,
+  newHome,
+  praise,
+  sessionId,
+  software,
+  started,
+} from "../../test/support/moments-home.ts";
+import { randomId } from "../core/ids.ts";
+import { silentLogger } from "../core/logger.ts";
+import { type Disk, realDisk } from "../core/storage/disk/disk.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
+import { KeptConsent } from "./directory/consent-file.ts";
 import type { Moments } from "./moments.ts";
 import type { MomentsOptions } from "./options.ts";
-import { consentWording } from "./record/consent.ts";
+import type { Consent } from "./package/record.ts";
+import { consentWording, initialConsent } from "./record/consent.ts";
 import { extendWithMoments, startMoments } from "./start-moments.ts";
-
-const agreed = {
-  messages: true,
-  frames: true,
-  audio: true,
-  upload: true,
-  export: true,
-  wording: consentWording,
-  by: "a test",
-};
-const software = { name: "throughline", version: "0.0.0" };
-
-function newHome(t: TestContext): string {
-  const home = mkdtempSync(join(tmpdir(), "throughline-moments-"));
-  t.after(() => rmSync(home, { recursive: true, force: true }));
-  return home;
-}
-
-async function bucket(t: TestContext) {
-  const server = await S3Server.start({ buckets: ["moments"] });
-  t.after(() => server.close());
-  const { endpoint, credentials } = server;
-  const s3 = { bucket: "moments", region: "us-east-1", endpoint, credentials };
-  const keys = () => [...server.objects("moments").keys()].sort();
-  return { server, s3, keys };
-}
-
-function started(throughline: Throughline, options: Partial<MomentsOptions> = {}) {
-  return startMoments(throughline, {
-    sessionId: "a1b2c3d4",
-    software,
-    consent: agreed,
-    ...options,
-  });
-}
 
 function feed({ recorder }: Moments): void {
   const turn = { chatId: "a", turnId: "m1" };
@@ -52,9 +32,6 @@ function feed({ recorder }: Moments): void {
   recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", ...turn });
   recorder.audio(new Float32Array(16_000).fill(0.25));
 }
-
-const praise = { sentiment: "positive", what: "the joke", source: "http", chatId: "a" } as const;
-const files = (path: string) => (existsSync(path) ? readdirSync(path) : []);
 
 // Mode s3.
 test("in mode s3 a durable receipt is an uploaded one, and the disk has its status alone", async (t) => {
@@ -75,26 +52,6 @@ test("in mode s3 a durable receipt is an uploaded one, and the disk has its stat
   assert.deepEqual(files(join(home, "feedback")), [`${receipt.name}.status.json`]);
   const { storage_mode, storage_reason } = moments.statistics();
   assert.deepEqual([storage_mode, storage_reason], ["s3", null]);
-});
-
-test("in mode s3 a failing upload falls back to the disk, and goes from there once it is up", async (t) => {
-  const { server, s3, keys } = await bucket(t);
-  const home = newHome(t);
-  await using throughline = await openThroughline({ home });
-  const moments = await started(throughline, { mode: "s3", s3 });
-  feed(moments);
-  server.fail({ operation: "PutObject", times: 1, does: { kind: "reset" } });
-  const receipt = moments.recorder.record(praise);
-  await receipt.whenDurable();
-  assert.deepEqual(
-    keys().filter((key) => key.endsWith("feedback.json")).length,
-    receipt.uploaded ? 1 : 0,
-  );
-  await receipt.whenUploaded();
-  await moments.upload();
-  assert.equal(keys().filter((key) => key.endsWith("feedback.json")).length, 1);
-  const left = files(join(home, "feedback")).filter((name) => !name.endsWith(".status.json"));
-  assert.deepEqual(left, []);
 });
 
 test("in mode s3 the reply to the manifest is lost: the copy on the disk is that very package, and done", async (t) => {
@@ -156,7 +113,7 @@ test("without credentials the mode is local and says so, and each package is pen
 test("what was agreed to holds in the next run, with its words and its time", async (t) => {
   const home = newHome(t);
   const first = await openThroughline({ home });
-  const before = await startMoments(first, { sessionId: "a1b2c3d4", software });
+  const before = await startMoments(first, { sessionId, software });
   assert.equal(before.recorder.consent.frames, false);
   const said = await before.agree({ messages: true, frames: true, wording: consentWording });
   await first.close();
@@ -178,7 +135,7 @@ for (const [what, text] of [
     const home = newHome(t);
     writeFileSync(join(home, "consent.json"), text);
     await using throughline = await openThroughline({ home });
-    const { recorder } = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
+    const { recorder } = await startMoments(throughline, { sessionId, software });
     const { frames, audio, upload } = recorder.consent;
     assert.deepEqual([frames, audio, upload], [false, false, false]);
   });
@@ -256,3 +213,279 @@ test("forgetting a chat while no moments are kept takes back what waits to be se
   await later.upload();
   assert.deepEqual([keys(), files(join(home, "feedback"))], [[], []]);
 });
+
+// Packages that the bucket alone has: known by their keys in later runs, taken back, forgotten.
+const everyRequest = { times: Number.POSITIVE_INFINITY, does: { kind: "reset" } } as const;
+
+/** A server, a home, and runs one after the other. */
+async function world(t: TestContext) {
+  const { server, s3, keys } = await bucket(t);
+  const home = newHome(t);
+  const run = async <T>(
+    work: (moments: Moments, throughline: Throughline) => Promise<T>,
+    options: Partial<MomentsOptions> = { mode: "s3", s3 },
+  ): Promise<T> => {
+    await using throughline = await openThroughline({ home });
+    const moments = await started(throughline, options);
+    for (const chatId of ["a", "b"]) {
+      const turn = { chatId, turnId: `m1${chatId}` };
+      moments.recorder.message({ role: "user", text: "Tell me a joke", id: `q${chatId}`, ...turn });
+      moments.recorder.message({ role: "assistant", text: "Knock, knock", id: chatId, ...turn });
+    }
+    return await work(moments, throughline);
+  };
+  const names = () => [...new Set(keys().map((key) => key.split("/")[2]))];
+  return { server, home, s3, run, keys, names };
+}
+
+async function recorded({ recorder }: Moments, more: object = {}): Promise<string> {
+  const receipt = recorder.record({ ...praise, ...more });
+  await receipt.whenUploaded();
+  return receipt.name;
+}
+
+// Keys.
+test("in mode s3 a key gets the first receipt in later runs, by a note that holds no word, until it is forgotten", async (t) => {
+  const at = await world(t);
+  const keyed = { idempotencyKey: "k1" };
+  const name = await at.run((moments) => recorded(moments, keyed));
+  assert.deepEqual(files(join(at.home, "feedback")), [`${name}.status.json`]);
+  const note = readFileSync(join(at.home, "feedback", `${name}.status.json`), "utf8");
+  assert.ok(!/joke|Knock/.test(note), note);
+  await at.run(async (moments) => {
+    const again = moments.recorder.record({ ...praise, ...keyed });
+    assert.deepEqual([again.name, again.durable, again.uploaded], [name, true, true]);
+    const [entry, ...more] = (await moments.packages.list()).packages;
+    assert.deepEqual([at.names().length, entry?.state, more], [1, "bucket", []]);
+    const { remote, unreadable } = await moments.forget({ chatId: "a" });
+    assert.deepEqual([remote.length, unreadable], [1, []]);
+    await moments.upload();
+    assert.deepEqual([at.keys(), files(join(at.home, "feedback"))], [[], []]);
+    assert.notEqual(await recorded(moments, { ...keyed, what: "another" }), "");
+  });
+  assert.equal(at.names().length, 1);
+});
+
+test("in mode s3 the key of a moment that went by the disk is known once its copy there is gone", async (t) => {
+  const at = await world(t);
+  const keyed = { idempotencyKey: "k1" };
+  at.server.fail({ operation: "PutObject", times: 1, does: { kind: "reset" } });
+  const name = await at.run(async (moments) => {
+    const receipt = moments.recorder.record({ ...praise, ...keyed });
+    await receipt.whenDurable();
+    await moments.upload();
+    await receipt.whenUploaded();
+    return receipt.name;
+  });
+  assert.deepEqual(files(join(at.home, "feedback")), [`${name}.status.json`]);
+  await at.run(async (moments) => {
+    assert.equal(moments.recorder.record({ ...praise, ...keyed }).name, name);
+  });
+  assert.equal(at.names().length, 1);
+});
+
+// Taking back.
+for (const isUp of [true, false]) {
+  test(`a package that the bucket alone has is retracted in a later run, the bucket ${isUp ? "up" : "away"}`, async (t) => {
+    const at = await world(t);
+    const name = await at.run((moments) => recorded(moments));
+    const mark = { by: "ann", reason: "a slip" };
+    await at.run(async (moments) => {
+      if (!isUp) at.server.fail(everyRequest);
+      assert.equal(await moments.retract(name, mark), "bucket");
+    });
+    at.server.faults.heal();
+    await at.run((moments) => moments.upload());
+    const object = at.server.objects("moments").get(`feedback/a1b2c3d4/${name}/retracted.json`);
+    const { by, reason } = JSON.parse(object?.body.toString() ?? "{}");
+    assert.deepEqual([by, reason], ["ann", "a slip"]);
+  });
+}
+
+test("what is neither here nor in the bucket cannot be retracted, and that is said", async (t) => {
+  const at = await world(t);
+  const name = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
+  await at.run((moments) =>
+    assert.rejects(moments.retract(name, { by: null, reason: null }), {
+      code: "THROUGHLINE_NOT_FOUND",
+    }),
+  );
+  assert.deepEqual(files(join(at.home, "feedback")), []);
+});
+
+// Forgetting where nothing is sent.
+test("what only the bucket has is forgotten with its chat; what this home does not know, when the bucket is asked for", async (t) => {
+  const at = await world(t);
+  const other = await at.run(async (moments) => {
+    await recorded(moments);
+    await recorded(moments, { idempotencyKey: "k1" });
+    return await recorded(moments, { chatId: "b" });
+  });
+  await at.run(async (moments) => {
+    const { remote, ...receipt } = await moments.forget({ chatId: "a" });
+    assert.deepEqual([remote.length, receipt.isBucketSearched], [2, undefined]);
+    await moments.upload();
+  });
+  assert.deepEqual(at.names(), [other]);
+  // Another home, which has no status of it.
+  for (const name of files(join(at.home, "feedback"))) rmSync(join(at.home, "feedback", name));
+  await at.run(async (moments) => {
+    at.server.fail(everyRequest);
+    const { isBucketSearched } = await moments.forget({ chatId: "b" }, { inBucket: true });
+    assert.equal(isBucketSearched, false);
+  });
+  at.server.faults.heal();
+  assert.deepEqual([at.names(), files(join(at.home, "feedback"))], [[other], []]);
+  await at.run(async (moments) => {
+    const { isBucketSearched } = await moments.forget({ chatId: "b" }, { inBucket: true });
+    assert.equal(isBucketSearched, true);
+  });
+  assert.deepEqual(at.keys(), []);
+});
+
+test("a copy that was sent is deleted, once the bucket is named again, also when it was forgotten in mode local", async (t) => {
+  const at = await world(t);
+  await at.run((moments) => recorded(moments), { s3: at.s3 });
+  const receipt = await at.run((moments) => moments.forget({ chatId: "a" }), { mode: "local" });
+  assert.deepEqual([receipt.packages, receipt.remote.length], [1, 1]);
+  assert.equal(at.names().length, 1);
+  await at.run((moments) => moments.upload());
+  assert.deepEqual([at.keys(), files(join(at.home, "feedback"))], [[], []]);
+});
+
+for (const how of ["kept again", "removed from only"]) {
+  test(`what the bucket alone has of a chat that was forgotten while moments were not loaded goes once they are ${how}`, async (t) => {
+    const at = await world(t);
+    const other = await at.run(async (moments) => {
+      await recorded(moments, { idempotencyKey: "k1" });
+      return recorded(moments, { chatId: "b" });
+    });
+    const bare = await openThroughline({ home: at.home });
+    await bare.chats.forget("a");
+    await bare.close();
+    if (how === "removed from only") {
+      await using throughline = await openThroughline({ home: at.home });
+      await extendWithMoments(throughline);
+    }
+    await at.run((moments) => moments.upload());
+    assert.deepEqual(at.names(), [other]);
+  });
+}
+
+test("where no bucket was ever named no tombstone stays, and nothing is said to be left", async (t) => {
+  const at = await world(t);
+  await at.run(
+    async (moments, { chats }) => {
+      await chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
+      await moments.recorder.record(praise).whenDurable();
+    },
+    { mode: "local" },
+  );
+  await using throughline = await openThroughline({ home: at.home });
+  await extendWithMoments(throughline);
+  const { unreachable, removed } = await throughline.chats.forget("a");
+  assert.deepEqual(unreachable, []);
+  assert.equal(removed.find(({ place }) => place === "packages")?.count, 1);
+  assert.deepEqual(files(join(at.home, "feedback")), []);
+});
+
+test("what an upload left in the bucket that was cut off a day ago is removed, of any device", async (t) => {
+  const at = await world(t);
+  const day = 24 * 3_600_000;
+  const [old, young] = ["positive", "negative"].map(
+    (sentiment) => `feedback/ffffffff/2026-02-19T15-30-00_${sentiment}_fb_a1b2c3d4e5f6/`,
+  );
+  at.server.place(`${old}messages.json`, Buffer.from("[]"), "moments", Date.now() - day - 60_000);
+  at.server.place(`${young}messages.json`, Buffer.from("[]"), "moments", Date.now() - day / 2);
+  await at.run(async (moments) => {
+    const { remote, isBucketSearched } = await moments.removeCutOff();
+    assert.deepEqual([remote.map(({ prefix }) => prefix), isBucketSearched], [[old], true]);
+    await moments.upload();
+  });
+  assert.deepEqual(at.keys(), [`${young}messages.json`]);
+  const nowhere = await at.run((moments) => moments.removeCutOff(), { mode: "local" });
+  assert.deepEqual(nowhere, { remote: [], isBucketSearched: true });
+});
+
+const everything: Consent = { ...agreed, timestamp: 1 };
+const words: Consent = { ...everything, frames: false, audio: false, upload: false, export: false };
+
+function kept(path: string, disk: Disk = realDisk, guard = () => {}) {
+  const ports = { disk, guard, newId: randomId, unsyncedNames: new Set<string>() };
+  return new KeptConsent({ ...ports, logger: silentLogger }, path);
+}
+
+test("of changes at once the last one is kept, also when an earlier one takes longer", async (t) => {
+  const path = newHome(t);
+  let slow: Promise<void> | undefined = new Promise((resolve) => setTimeout(resolve, 50));
+  const disk = new Proxy(realDisk, {
+    get: (inner, name: keyof Disk) => {
+      if (name !== "rename") return inner[name].bind(inner);
+      return async (from: string, to: string) => {
+        const wait = slow;
+        slow = undefined;
+        await wait;
+        await inner.rename(from, to);
+      };
+    },
+  });
+  const consent = kept(path, disk);
+  await Promise.all([consent.keep(everything), consent.keep(words)]);
+  assert.deepEqual(await kept(path).read(), words);
+});
+
+const silence = { ...words, messages: false };
+
+test("what is withdrawn and cannot be kept is not there any more, what is granted changes nothing", async (t) => {
+  for (const [before, now, after] of [
+    [everything, words, undefined],
+    [words, everything, words],
+    [words, silence, undefined],
+    [silence, { ...everything, messages: false }, silence],
+  ] as const) {
+    const path = newHome(t);
+    await kept(path).keep(before);
+    const full = faultyDisk(realDisk, { fault: "ENOSPC", at: 1, repeat: "forever", call: "write" });
+    const consent = kept(path, full);
+    await consent.read();
+    await assert.rejects(consent.keep(now), { code: "THROUGHLINE_UNAVAILABLE" });
+    assert.deepEqual(await kept(path).read(), after);
+  }
+});
+
+test("a folder, a link or a pipe in the place of the file agrees to nothing, and keeps nothing waiting", {
+  timeout: 20_000,
+}, async (t) => {
+  const plant: readonly ((path: string) => void)[] = [
+    (path) => mkdirSync(path),
+    (path) => symlinkSync(path, path),
+    (path) => void execFileSync("mkfifo", [path]),
+  ];
+  for (const make of plant) {
+    const path = newHome(t);
+    make(join(path, "consent.json"));
+    assert.deepEqual(await kept(path).read(), initialConsent);
+  }
+});
+
+test("a process that is not the writer any more keeps nothing", async (t) => {
+  const path = newHome(t);
+  const lost = kept(path, realDisk, () => {
+    throw new Error("lost");
+  });
+  await assert.rejects(lost.keep(everything), /lost/);
+  assert.equal(await kept(path).read(), undefined);
+});
+
+for (const [what, wording, megabytes] of [
+  ["with a wording of 2,001 characters", "x".repeat(2_001), 0],
+  ["of more than 64 MiB", "x", 65],
+] as const) {
+  test(`a file ${what} agrees to words alone, and is not absent`, async (t) => {
+    const path = newHome(t);
+    const file = join(path, "consent.json");
+    writeFileSync(file, JSON.stringify({ ...everything, wording }));
+    if (megabytes > 0) truncateSync(file, megabytes * 1024 * 1024);
+    assert.deepEqual(await kept(path).read(), initialConsent);
+  });
+}

@@ -1,56 +1,24 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import sharp from "sharp";
-import { S3Server } from "../../test/support/s3/s3-server.ts";
+import { bucket, newHome, praise, sessionId, started } from "../../test/support/moments-home.ts";
 import type { RemovalReceipt } from "../core/chat/forget.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
-import type { MomentsOptions } from "./options.ts";
-import { consentWording } from "./record/consent.ts";
-import { extendWithMoments, startMoments } from "./start-moments.ts";
-
-const agreed = {
-  messages: true,
-  frames: true,
-  audio: true,
-  upload: true,
-  export: true,
-  wording: consentWording,
-  by: "a test",
-};
-const software = { name: "throughline", version: "0.0.0" };
-const sessionId = "a1b2c3d4";
-
-function newHome(t: TestContext): string {
-  const home = mkdtempSync(join(tmpdir(), "throughline-moments-"));
-  t.after(() => rmSync(home, { recursive: true, force: true }));
-  return home;
-}
-
-function started(throughline: Throughline, options: Partial<MomentsOptions> = {}) {
-  return startMoments(throughline, { sessionId, software, consent: agreed, ...options });
-}
+import { extendWithMoments } from "./start-moments.ts";
 
 const picture = sharp({
   create: { width: 64, height: 48, channels: 3, background: "teal" },
 }).jpeg();
 
 async function feed({ recorder }: Awaited<ReturnType<typeof started>>): Promise<void> {
-  recorder.message({ role: "user", text: "Tell me a joke", id: "m1", chatId: "a", turnId: "m1" });
-  recorder.message({
-    role: "assistant",
-    text: "Knock, knock",
-    id: "m2",
-    chatId: "a",
-    turnId: "m1",
-  });
+  const turn = { chatId: "a", turnId: "m1" };
+  recorder.message({ role: "user", text: "Tell me a joke", id: "m1", ...turn });
+  recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", ...turn });
   assert.equal(recorder.frame(await picture.toBuffer()), "accepted");
   assert.equal(recorder.audio(new Float32Array(16_000).fill(0.25)), "accepted");
 }
-
-const praise = { sentiment: "positive", what: "the joke", source: "http", chatId: "a" } as const;
 
 test("a reaction becomes a package with words, picture and sound, which verifies", async (t) => {
   const home = newHome(t);
@@ -145,31 +113,6 @@ test("packages that a chat made after it was forgotten and begun again stay at t
   );
 });
 
-test("with a bucket each package is pending, goes up, manifest last, and its receipt says so", async (t) => {
-  const server = await S3Server.start({ buckets: ["moments"] });
-  t.after(() => server.close());
-  await using throughline = await openThroughline({ home: newHome(t) });
-  const moments = await started(throughline, {
-    s3: {
-      bucket: "moments",
-      region: "us-east-1",
-      endpoint: server.endpoint,
-      credentials: server.credentials,
-    },
-  });
-  await feed(moments);
-  const receipt = moments.recorder.record(praise);
-  await receipt.whenUploaded();
-  const { name } = receipt.toJSON();
-  const prefix = `feedback/${sessionId}/${name}/`;
-  assert.deepEqual([...server.objects("moments").keys()].sort(), [
-    ...["audio.wav", "feedback.json", "frames/000000.jpg", "messages.json"].map(
-      (file) => prefix + file,
-    ),
-  ]);
-  assert.equal(moments.statistics().outbox?.pending, 0);
-});
-
 test("without a bucket nobody waits for an upload", async (t) => {
   await using throughline = await openThroughline({ home: newHome(t) });
   const moments = await started(throughline);
@@ -194,47 +137,10 @@ test("without a home nobody keeps moments, and one home keeps them once", async 
   await assert.rejects(started(throughline), { code: "THROUGHLINE_CONFLICT" });
 });
 
-test("a reaction that is taken back is marked beside its copy in the bucket", async (t) => {
-  const server = await S3Server.start({ buckets: ["moments"] });
-  t.after(() => server.close());
-  await using throughline = await openThroughline({ home: newHome(t) });
-  const { credentials, endpoint } = server;
-  const moments = await started(throughline, { s3: { bucket: "moments", endpoint, credentials } });
-  await feed(moments);
-  const receipt = moments.recorder.record(praise);
-  await receipt.whenUploaded();
-  await moments.retract(receipt.name, { by: "ann", reason: "a slip" });
-  await moments.upload();
-  const key = `feedback/${sessionId}/${receipt.name}/retracted.json`;
-  assert.match(String(server.objects("moments").get(key)?.body), /a slip/);
-});
-
-test("a reaction that is taken back before it went up is marked in the bucket once it is there", async (t) => {
-  const server = await S3Server.start({ buckets: ["moments"] });
-  t.after(() => server.close());
-  await using throughline = await openThroughline({ home: newHome(t) });
-  const { credentials, endpoint } = server;
-  const moments = await started(throughline, { s3: { bucket: "moments", endpoint, credentials } });
-  await feed(moments);
-  server.fail({ operation: "PutObject", times: 1_000, does: { kind: "reset" } });
-  const receipt = moments.recorder.record(praise);
-  await receipt.whenDurable();
-  await moments.retract(receipt.name, { by: "ann", reason: "a slip" });
-  server.faults.heal();
-  while (!receipt.uploaded) await moments.upload();
-  await moments.upload();
-  const prefix = `feedback/${sessionId}/${receipt.name}/`;
-  const objects = server.objects("moments");
-  assert.ok(objects.has(`${prefix}feedback.json`));
-  assert.match(String(objects.get(`${prefix}retracted.json`)?.body), /a slip/);
-});
-
 test("a reaction that is taken back is marked beside its copy, whatever bucket is in use now", async (t) => {
-  const server = await S3Server.start({ buckets: ["moments", "later"] });
-  t.after(() => server.close());
+  const { server, s3 } = await bucket(t, ["moments", "later"]);
   const home = newHome(t);
-  const { credentials, endpoint } = server;
-  const into = (bucket: string) => ({ s3: { bucket, endpoint, credentials } });
+  const into = (name: string) => ({ s3: { ...s3, bucket: name } });
   const first = await openThroughline({ home });
   const before = await started(first, into("moments"));
   await feed(before);
@@ -246,18 +152,16 @@ test("a reaction that is taken back is marked beside its copy, whatever bucket i
   const moments = await started(second, into("later"));
   await moments.retract(name, { by: "ann", reason: "a slip" });
   await moments.upload();
-  const marks = ["moments", "later"].map((bucket) => {
-    return [...server.objects(bucket).keys()].filter((key) => key.endsWith("retracted.json"));
+  const marks = ["moments", "later"].map((each) => {
+    return [...server.objects(each).keys()].filter((key) => key.endsWith("retracted.json"));
   });
   assert.deepEqual(marks, [[`feedback/${sessionId}/${name}/retracted.json`], []]);
 });
 
 test("a reaction that a newer one takes the place of is marked beside its copy in the bucket", async (t) => {
-  const server = await S3Server.start({ buckets: ["moments"] });
-  t.after(() => server.close());
+  const { server, s3 } = await bucket(t);
   await using throughline = await openThroughline({ home: newHome(t) });
-  const { credentials, endpoint } = server;
-  const moments = await started(throughline, { s3: { bucket: "moments", endpoint, credentials } });
+  const moments = await started(throughline, { s3 });
   await feed(moments);
   const first = moments.recorder.record(praise);
   await first.whenUploaded();

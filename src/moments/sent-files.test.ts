@@ -1,13 +1,13 @@
 // Pictures and text files that people send with their words: in packages, exports and the bucket.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { lines } from "../../test/support/feedback-export-files.ts";
 import { filesUnder } from "../../test/support/feedback-packages.ts";
-import { S3Server } from "../../test/support/s3/s3-server.ts";
+import { agreed, bucket, files, praise, started } from "../../test/support/moments-home.ts";
 import { png, textFile } from "../../test/support/sample-files.ts";
 import { scriptedResponder } from "../../test/support/scripted-responder.ts";
 import { SimulatedDisk } from "../../test/support/simulated-disk.ts";
@@ -16,12 +16,8 @@ import { openThroughline } from "../core/throughline.ts";
 import { exportFeedback } from "./export/export-feedback.ts";
 import type { FeedbackExportFormat } from "./export/options.ts";
 import type { MomentsOptions } from "./options.ts";
-import { consentWording } from "./record/consent.ts";
-import { startMoments } from "./start-moments.ts";
 
 const chat = "a";
-const everything = { messages: true, frames: true, audio: true, upload: true, export: true };
-const consent = { ...everything, wording: consentWording, by: "a test" };
 const notes = textFile("notes.md", "# Tea\n```\n2 cups\n```", "text/markdown");
 const hashOf = (file: GivenFile) => takenFiles([file])[0]?.attachment.sha256 ?? "";
 
@@ -32,9 +28,7 @@ async function world(t: TestContext, options: Partial<MomentsOptions> = {}) {
     await throughline.close();
     rmSync(home, { recursive: true, force: true });
   });
-  const software = { name: "throughline", version: "0.0.0" };
-  const started = { sessionId: "a1b2c3d4", software, consent, ...options };
-  const moments = await startMoments(throughline, started);
+  const moments = await started(throughline, options);
   const model = { ...scriptedResponder([["A cat"], ["Red"], ["Ok"]]), takes: () => true };
   const turns = await throughline.turns({ model });
   const send = async (content: string, attachments: readonly GivenFile[], name?: string) => {
@@ -43,15 +37,14 @@ async function world(t: TestContext, options: Partial<MomentsOptions> = {}) {
     return answer;
   };
   const react = async () => {
-    const praise = { sentiment: "positive", what: "the answer", source: "http" } as const;
-    const receipt = moments.recorder.record({ ...praise, chatId: chat });
+    const receipt = moments.recorder.record(praise);
     await receipt.whenDurable();
     return receipt.name;
   };
   /** The hashes of the files in a package. */
   const filesIn = (name: string) => {
     const folder = join(home, "feedback", name, "attachments");
-    return existsSync(folder) ? readdirSync(folder).sort() : [];
+    return files(folder).sort();
   };
   const exported = async (format: FeedbackExportFormat) => {
     const disk = new SimulatedDisk();
@@ -121,10 +114,10 @@ for (const how of ["erase", "forget"] as const) {
 
 test("a file follows the consent to words, not that to pictures", async (t) => {
   const w = await world(t);
-  await w.moments.agree({ ...consent, frames: false, audio: false });
+  await w.moments.agree({ ...agreed, frames: false, audio: false });
   await w.send("look", [png]);
   assert.deepEqual(w.filesIn(await w.react()), [hashOf(png)]);
-  await w.moments.agree({ ...consent, messages: false });
+  await w.moments.agree({ ...agreed, messages: false });
   await w.send("and now", [png]);
   assert.deepEqual(w.filesIn(await w.react()), []);
 });
@@ -147,10 +140,7 @@ test("a package takes the newest files, at most 20 MiB, and none that the model 
 
 for (const mode of ["s3", "local+s3"] as const) {
   test(`in mode ${mode} the bucket has the files of a package`, async (t) => {
-    const server = await S3Server.start({ buckets: ["moments"] });
-    t.after(() => server.close());
-    const { endpoint, credentials } = server;
-    const s3 = { bucket: "moments", region: "us-east-1", endpoint, credentials };
+    const { server, s3, keys } = await bucket(t);
     const w = await world(t, { mode, s3 });
     await w.send("look", [png]);
     const name = await w.react();
@@ -159,6 +149,6 @@ for (const mode of ["s3", "local+s3"] as const) {
     assert.deepEqual(Buffer.from(server.objects("moments").get(key)?.body ?? []), png.bytes);
     await w.chats.forget(chat);
     await w.moments.upload();
-    assert.deepEqual([...server.objects("moments").keys()], []);
+    assert.deepEqual(keys(), []);
   });
 }

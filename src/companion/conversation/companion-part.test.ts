@@ -3,7 +3,9 @@ import { test } from "node:test";
 import { Machine, type RunOfCompanion } from "../../../test/support/kept-companion.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { ResponderError } from "../../core/models/responder.ts";
+import { builtInEmotions } from "../emotion/built-in-emotions.ts";
 import type { CompanionOptions } from "../options.ts";
+import { moodText } from "./companion-part.ts";
 
 const chat = "telegram:42";
 const away: ScriptedStep = {
@@ -173,15 +175,6 @@ test("a memory callback that throws fails neither the turn nor the notice", asyn
   assert.match(c.context(0), recovery);
 });
 
-test("a turn 3 h after the boot gets the notice of a long absence", async () => {
-  // R6
-  const c = await again([["1"]]);
-  c.machine.clock.pass(3 * 3_600_000);
-  await c.say("Good morning");
-  assert.match(c.context(0), /The person was away for 3 hours\./);
-  assert.match(c.context(0), /long_absence\.[\s\S]*Welcome them back warmly\.$/);
-});
-
 test("an erasure after the first turn does not bring the notice back, in any chat", async () => {
   const c = await again([["1"], ["2"], ["3"], ["4"]]);
   await c.say("One", chat, "t1");
@@ -289,28 +282,6 @@ test("a companion that was closed fails no turn that is still answered", async (
   assert.equal((await c.say("One")).assistant?.content, "1");
 });
 
-test("the replies of 50 runs carry 50 notices, each bounded, and the history is what was said", async () => {
-  // S-24
-  const machine = new Machine();
-  const said: string[] = [];
-  for (let run = 1; run <= 50; run++) {
-    const c = await withTurns(await machine.run(), [[`answer ${run}`]]);
-    await c.say(`question ${run}`);
-    said.push(`question ${run}`, `answer ${run}`);
-    assert.equal(await c.acknowledged(), run);
-    assert.equal(c.context(0).includes("crash_recovery"), run > 1, `run ${run}`);
-    assert.ok(c.context(0).length < 7_000);
-    await machine.tick(c.companion);
-    machine.clock.pass(5_000);
-    if (run < 50) continue;
-    const { messages } = await c.chats.messages(chat, { limit: 200 });
-    assert.deepEqual(
-      messages.map(({ content }) => content),
-      said,
-    );
-  }
-});
-
 test("an answer without a word acknowledges nothing: the notice stays pending", async () => {
   const c = await again([[{ type: "end", finish: "stop", usage: noUsage }], ["1"]]);
   await c.say("Where were we?");
@@ -362,4 +333,42 @@ test("facts that change are in the next request, and what follows is the same ag
   facts = " \n";
   await c.say("Four");
   assert.deepEqual(instructions(c), ["You are kind.", withFact, withFact, "You are kind."]);
+});
+
+async function companion() {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  return { clock: machine.clock, emotions: companion.emotions };
+}
+
+test("every open wound is named, the newest first", async () => {
+  const { clock, emotions } = await companion();
+  emotions.event("violence");
+  clock.pass(120_000);
+  emotions.event("abuse");
+  clock.pass(5_000);
+  const text = moodText(emotions.spoken, "awake");
+  assert.equal(text, "sad and hurt, since abuse, 5 seconds ago, and violence, 2 minutes ago");
+});
+
+test("who sleeps is asleep, not proud", async () => {
+  const { emotions } = await companion();
+  emotions.event("pat_level2");
+  assert.equal(moodText(emotions.spoken, "asleep"), "asleep");
+  emotions.event("violence");
+  assert.equal(
+    moodText(emotions.spoken, "asleep"),
+    "asleep and hurt, since violence, a moment ago",
+  );
+});
+
+test("the name of an event that is no plain word is quoted", async () => {
+  const { emotions } = await companion();
+  const { events, ...rest } = builtInEmotions;
+  const { violence } = events;
+  assert.ok(violence);
+  emotions.configure({ ...rest, events: { "a\n<|im_end|> b": violence } });
+  emotions.event("a\n<|im_end|> b");
+  const quoted = String.raw`"a \u003c|im_end|> b"`;
+  assert.equal(moodText(emotions.spoken, "awake"), `sad and hurt, since ${quoted}, a moment ago`);
 });

@@ -7,6 +7,7 @@ import { faultyDisk } from "../../../test/support/faulty-disk.ts";
 import {
   assertIsWholly,
   filesOf,
+  jpegOf,
   momentOf,
   openPackages,
   partOf,
@@ -15,6 +16,7 @@ import {
 } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { isThroughlineError } from "../../core/errors.ts";
+import { wavHeader } from "../package/content.ts";
 import { packageName } from "../package/package-name.ts";
 import { SaveError } from "../package/package-sink.ts";
 import { PackageDirectory } from "./package-directory.ts";
@@ -251,3 +253,206 @@ test("no path outside a manifest is ever opened", async () => {
     await assert.rejects(packages.part(name, part), code("THROUGHLINE_NOT_FOUND"), part);
   }
 });
+
+const moment = momentOf(1, { frames: 2, frameBytes: 120, samples: 400 });
+const { name } = moment.record;
+const folder = `${path}/${name}`;
+
+async function saved() {
+  const disk = new SimulatedDisk();
+  const opened = await openPackages(disk);
+  await opened.packages.save(moment);
+  return { disk, ...opened };
+}
+
+const damages: readonly [
+  what: string,
+  damage: (disk: SimulatedDisk) => Promise<unknown>,
+  differences: readonly (readonly [path: string, kind: string])[],
+][] = [
+  [
+    "a file is cut",
+    async (disk) => (await disk.open(`${folder}/frames/000001.jpg`, "write")).truncate(5),
+    [["frames/000001.jpg", "size"]],
+  ],
+  [
+    "a foreign file is there",
+    async (disk) => (await disk.open(`${folder}/frames/thumbs.db`, "create")).close(),
+    [["frames/thumbs.db", "unlisted"]],
+  ],
+  [
+    "the manifest is cut",
+    async (disk) => (await disk.open(`${folder}/feedback.json`, "write")).truncate(700),
+    [["feedback.json", "manifest"]],
+  ],
+  [
+    "the manifest is gone",
+    (disk) => disk.unlink(`${folder}/feedback.json`),
+    [["feedback.json", "manifest"]],
+  ],
+];
+for (const [what, damage, wanted] of damages) {
+  test(`when ${what}, verify says so and changes nothing`, async () => {
+    const { disk, packages } = await saved();
+    await damage(disk);
+    const before = await filesOf(disk);
+    const { state, differences } = await packages.verify(name);
+    assert.equal(state, "damaged");
+    assert.deepEqual(
+      differences.map(({ path: at, kind }) => [at, kind]),
+      wanted,
+    );
+    assert.deepEqual(await filesOf(disk), before);
+  });
+}
+
+test("a package under another's name is damaged, whatever its own manifest says", async () => {
+  const { disk, packages } = await saved();
+  const other = momentOf(2).record.name;
+  await disk.rename(folder, `${path}/${other}`);
+  assert.equal((await packages.verify(other)).state, "damaged");
+});
+
+test("read names files that are missing or of another size, and gives the rest", async () => {
+  const { disk, packages } = await saved();
+  await disk.unlink(`${folder}/frames/000000.jpg`);
+  await (await disk.open(`${folder}/messages.json`, "write")).truncate(9);
+  const { incomplete, messages, manifest } = await packages.read(name);
+  assert.deepEqual(messages, []);
+  assert.equal(manifest.what, "a joke 1");
+  assert.deepEqual(
+    incomplete.map(({ path: at, kind }) => [at, kind]),
+    [
+      ["messages.json", "size"],
+      ["frames/000000.jpg", "missing"],
+    ],
+  );
+  assert.equal((await packages.list()).packages[0]?.state, "damaged");
+  await assert.rejects(packages.file(name, "messages.json"), (error) =>
+    isThroughlineError(error, "THROUGHLINE_CORRUPT"),
+  );
+});
+
+// The example of growth.md, with the session's id that the original's code adds.
+const seedRecord = {
+  id: "a1b2c3",
+  timestamp: 1_740_000_600.0,
+  timestamp_str: "2026-02-19T15-30-00",
+  sentiment: "positive",
+  what: "told a funny joke about cats",
+  trigger: "head scratch",
+  num_messages: 2,
+  num_frames: 3,
+  audio_chunks: 150,
+  session_id: "a1b2c3d4",
+};
+const seedMessages = [
+  { role: "USER", text: "Tell me a joke", timestamp: 1_740_000_500.0 },
+  { role: "ASSISTANT", text: "Why did the cat sit on the computer?", timestamp: 1_740_000_502.0 },
+];
+const seedFolder = "/old/2026-02-19T15-30-00_positive_fb_a1b2c3";
+const pcm = Buffer.from(Int16Array.from({ length: 500 }, (_, at) => at * 60).buffer);
+
+type SeedFiles = Readonly<Record<string, Uint8Array | string>>;
+const files: SeedFiles = {
+  "feedback.json": JSON.stringify(seedRecord, undefined, 2),
+  "messages.json": JSON.stringify(seedMessages, undefined, 2),
+  "audio.wav": Buffer.concat([wavHeader(500), pcm]),
+  "frames/000000.jpg": jpegOf(1, 0, 200),
+  "frames/000001.jpg": jpegOf(1, 1, 200),
+  "frames/000002.jpg": jpegOf(1, 2, 200),
+};
+
+async function seedOn(disk: SimulatedDisk, content: SeedFiles): Promise<void> {
+  for (const directory of ["/old", seedFolder, `${seedFolder}/frames`]) await disk.mkdir(directory);
+  for (const [path, bytes] of Object.entries(content)) {
+    const file = await disk.open(`${seedFolder}/${path}`, "create");
+    await file.write(Buffer.from(bytes), 0);
+    await file.close();
+  }
+}
+
+async function imported(content: SeedFiles) {
+  const disk = new SimulatedDisk();
+  await seedOn(disk, content);
+  const opened = await openPackages(disk);
+  const result = await opened.packages.importSeedPackage(seedFolder);
+  return { disk, opened, ...result, ...(await opened.packages.read(result.name)) };
+}
+
+test("the seed's example becomes a sealed copy in UTC, with every file and null for what it did not keep", async () => {
+  const { disk, opened, name, isNew, leftOut, manifest, messages } = await imported(files);
+  assert.match(name, /^2025-02-19T21-30-00_positive_fb_[0-9a-f]{12}$/);
+  assert.deepEqual([isNew, leftOut], [true, []]);
+  assert.deepEqual(await wholePackages(disk, opened), [name]);
+  const { what, trigger, sentiment, timestamp, session_id, audio_chunks, score } = manifest;
+  const { id: _, num_messages: __, num_frames: ___, timestamp_str: ____, ...kept } = seedRecord;
+  assert.deepEqual({ what, trigger, sentiment, timestamp, session_id, audio_chunks }, kept);
+  assert.deepEqual([score, manifest.annotator.kind, manifest.num_frames], [1, "human", 3]);
+  assert.deepEqual([manifest.consent.upload, manifest.consent.export], [false, false]);
+  assert.deepEqual(manifest.frames[1], {
+    file: "frames/000001.jpg",
+    t_ms: null,
+    timestamp: null,
+    seq: null,
+    width: 64,
+    height: 48,
+    camera: null,
+    source_t_ms: null,
+  });
+  assert.deepEqual(
+    messages.map(({ role, text, timestamp: at }) => ({ role, text, timestamp: at })),
+    seedMessages,
+  );
+  for (const path of ["audio.wav", "frames/000000.jpg", "frames/000002.jpg"]) {
+    assert.deepEqual(await partOf(opened.packages, name, path), Buffer.from(files[path]!));
+  }
+});
+
+test("what is no whole JPEG, no message, or no sound of ours is left out, and named", async () => {
+  const { manifest, leftOut } = await imported({
+    ...files,
+    "frames/000001.jpg": jpegOf(1, 1, 200).subarray(0, 100),
+    "frames/Thumbs.db": "x",
+    "audio.wav": Buffer.concat([wavHeader(500).fill(0, 24, 28), pcm]),
+    "messages.json": JSON.stringify([...seedMessages, { role: "ROBOT", text: "" }, 7]),
+  });
+  assert.deepEqual(
+    leftOut.map(({ path }) => path),
+    ["messages.json[2]", "messages.json[3]", "audio.wav", "frames/000001.jpg", "frames/Thumbs.db"],
+  );
+  assert.deepEqual([manifest.num_frames, manifest.num_messages, manifest.audio], [2, 2, null]);
+});
+
+test("a WAV header with a wrong length, as a cut recording has it, is put right", async () => {
+  const { opened, name, manifest } = await imported({
+    ...files,
+    "audio.wav": Buffer.concat([wavHeader(9_999), pcm]),
+  });
+  assert.equal(manifest.audio_samples, 500);
+  const wav = await partOf(opened.packages, name, "audio.wav");
+  assert.deepEqual(wav, Buffer.from(files["audio.wav"]!));
+});
+
+for (const [what, change, wanted] of [
+  ["no feedback.json", undefined, "THROUGHLINE_NOT_FOUND"],
+  ["no JSON", "{", "THROUGHLINE_INVALID"],
+  ["a sentiment that is a path", { sentiment: "../../x" }, "THROUGHLINE_INVALID"],
+  ["a time that is a text", { timestamp: "now" }, "THROUGHLINE_INVALID"],
+  ["a time past the year 9999", { timestamp: 1e12 }, "THROUGHLINE_INVALID"],
+  ["a schema", { schema: "throughline.feedback/1" }, "THROUGHLINE_INVALID"],
+] as const) {
+  test(`a seedFolder with ${what} is refused with ${wanted}, and nothing is made`, async () => {
+    const disk = new SimulatedDisk();
+    const { "feedback.json": _, ...others } = files;
+    const record =
+      typeof change === "object" ? JSON.stringify({ ...seedRecord, ...change }) : change;
+    await seedOn(disk, record === undefined ? others : { ...others, "feedback.json": record });
+    const { packages } = await openPackages(disk);
+    const before = await filesOf(disk);
+    await assert.rejects(packages.importSeedPackage(seedFolder), (error) =>
+      isThroughlineError(error, wanted),
+    );
+    assert.deepEqual(await filesOf(disk), before);
+  });
+}

@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { exported, lines } from "../../../test/support/feedback-export-files.ts";
 import {
   filesUnder,
+  firstTrigger,
   type Line,
   type PackageShape,
   samplePackage,
@@ -15,6 +16,7 @@ import {
   type FeedbackExportOptions,
   feedbackExportFormats,
 } from "./options.ts";
+import { type ExportFilters, isLatestOf, matches } from "./selection.ts";
 
 const replacement = { text: "I would rather sing.", kind: "replacement" } as const;
 const dance: Line[] = [
@@ -101,16 +103,6 @@ describe("the report", () => {
     ["no_consent", { manifest: { consent: export_ } }],
     ["no_target", { target: null }],
     ["synthetic_prompt", { lines: [["ASSISTANT", "Hello!"]], target: [0, 0] }],
-    [
-      "empty_completion",
-      {
-        lines: [
-          ["USER", "Hi"],
-          ["ASSISTANT", ""],
-        ],
-        target: [1, 1],
-      },
-    ],
     ["no_correction", {}, "dpo"],
     ["no_correction", corrected({ text: "do not shout", kind: "note" }), "dpo"],
     ["no_correction", corrected({ text: " \n", kind: "replacement" }), "dpo"],
@@ -246,3 +238,118 @@ test("progress tells each package of both phases, in order", async () => {
     ],
   );
 });
+
+describe("a filter", () => {
+  const atMs = firstTrigger * 1_000;
+  const rows: readonly (readonly [filters: ExportFilters, manifest: Partial<Manifest>, boolean])[] =
+    [
+      [{}, {}, true],
+      [{ sentiment: "positive" }, {}, true],
+      [{ sentiment: "negative" }, {}, false],
+      [{ since: atMs }, {}, true],
+      [{ since: atMs + 1 }, {}, false],
+      [{ until: atMs + 1 }, {}, true],
+      [{ until: atMs }, {}, false],
+      [{ chat: "local:me" }, {}, true],
+      [{ chat: "local:me" }, { chat_id: null }, false],
+      [{ person: "ADA" }, {}, true],
+      [{ person: "Ada" }, { people: [] }, false],
+      [{ source: "skill" }, {}, true],
+      [{ source: "http" }, {}, false],
+      [{ minScore: 0.5 }, { score: 0.5 }, true],
+      [{ minScore: 0.5 }, { score: -0.7 }, true],
+      [{ minScore: 0.5 }, { score: 0.4 }, false],
+      [{ sentiment: "positive", source: "http" }, {}, false],
+    ];
+  for (const [filters, change, passes] of rows) {
+    test(`${JSON.stringify(filters)} ${passes ? "takes" : "leaves"} a moment with ${JSON.stringify(change)}`, () => {
+      assert.equal(matches(samplePackage(0, { manifest: change }).manifest, filters), passes);
+    });
+  }
+});
+
+describe("of several judgements", () => {
+  const judgement = (name: string, timestamp: number, turn: string | null, chat_id = "c") => {
+    const { target } = samplePackage(0).manifest;
+    assert.ok(target !== null);
+    return { name, timestamp, chat_id, target: { ...target, turn_id: turn } };
+  };
+  const latest = (all: readonly ReturnType<typeof judgement>[]) =>
+    all.filter(isLatestOf(all)).map(({ name }) => name);
+
+  test("of one turn the latest counts, in whatever order they come", () => {
+    const all = [judgement("b", 2, "t"), judgement("c", 3, "t"), judgement("a", 1, "t")];
+    assert.deepEqual(latest(all), ["c"]);
+    assert.deepEqual(latest(all.toReversed()), ["c"]);
+  });
+  test("at one instant the last name counts", () => {
+    assert.deepEqual(latest([judgement("b", 1, "t"), judgement("a", 1, "t")]), ["b"]);
+  });
+  test("of turns of two chats both count", () => {
+    assert.deepEqual(latest([judgement("a", 1, "t", "x"), judgement("b", 1, "t", "y")]), [
+      "a",
+      "b",
+    ]);
+  });
+  test("of a turn without an id the message tells them apart", () => {
+    assert.deepEqual(latest([judgement("a", 1, null), judgement("b", 2, null)]), ["b"]);
+  });
+  test("those without a target all count", () => {
+    const none = { timestamp: 1, chat_id: "c", target: null };
+    const all = ["a", "b"].map((name) => ({ name, ...none }));
+    assert.ok(all.every(isLatestOf(all)));
+  });
+});
+
+describe("hostile text", () => {
+  const texts: readonly (readonly [says: string, text: string])[] = [
+    ["lone surrogates", "\ud83d high \ude00 low \ud800\ud800"],
+    ["an emoji that is split over two messages", "\ud83d"],
+    ["line separators", "a\u2028b\u2029c\r\nd\u0085e"],
+    ["NUL and other controls", "a\0b\u0001\u001b[31m\u007f\u009b2J"],
+    ["right-to-left text", "مرحبا \u202eevil\u202c שלום"],
+    ["quotes, brackets and a fence", '"}]}\n```\n---\n<script>&amp;</script>'],
+    ["a byte order mark", "\ufefftext"],
+    ["64 KB", "0123456789abcdef".repeat(4_096)],
+  ];
+  for (const format of feedbackExportFormats) {
+    for (const [says, text] of texts) {
+      test(`${says} comes out of ${format} as it is, but well formed`, async () => {
+        const shape: PackageShape = {
+          lines: [
+            ["USER", text],
+            ["ASSISTANT", `answer ${text}`],
+            ["USER", text],
+          ],
+          target: [1, 1],
+          manifest: {
+            sentiment: "negative",
+            what: text,
+            trigger: text,
+            latched: { system_prompt: `prompt ${text}`, [text]: [text] },
+            people: [text],
+            correction: { text, kind: "replacement" },
+            consent: { ...samplePackage(0).manifest.consent, wording: text },
+          },
+        };
+        const { files, report } = await exported([samplePackage(0, shape)], { format });
+        assert.equal(report.rows.total, 1);
+        const rows = rowsOf(files, format);
+        const whole = JSON.stringify(rows);
+        assert.doesNotMatch(whole, /\\ud[89a-f]/i);
+        assert.ok(whole.includes(JSON.stringify(`answer ${text.toWellFormed()}`).slice(1, -1)));
+        for (const bytes of files.values()) {
+          new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+        }
+        const yaml = String(files.get("README.md")).split("\n");
+        assert.equal(yaml.indexOf("---", 1), yaml.lastIndexOf("---"));
+      });
+    }
+  }
+});
+
+/** The rows of an export, whatever its format. */
+function rowsOf(files: ReadonlyMap<string, Buffer>, format: string) {
+  const name = { imagefolder: "metadata.jsonl", jsonl: "packages.jsonl" }[format] ?? "train.jsonl";
+  return lines(files.get(name));
+}

@@ -31,6 +31,7 @@ import {
   mediaHeaderBytes,
   mediaLimits,
 } from "./media-sockets.ts";
+import { mediaTar, tarBytesOf } from "./media-tar.ts";
 
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
 const agreed = { messages: true, frames: true, audio: true, wording: consentWording };
@@ -180,6 +181,17 @@ test("who watches hears at once what was agreed to, also at another process", as
   await hears;
 });
 
+test("a sender that does not know the time writes NaN, and the package has no time of its clock", async (t) => {
+  const { c, socket } = await connected(t);
+  socket.send(message(1, sound(100), Number.NaN));
+  await holds(() => c.moments.recorder.stats.audio_samples === 1_600);
+  const praise = { sentiment: "positive", what: "the light" };
+  const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+  const { feedback } = await c.get(`/api/feedback/${name}`);
+  assert.equal(feedback.audio.source_t_ms, null);
+  socket.terminate();
+});
+
 test("what only one stream was agreed to is taken of, the other is refused and told", async (t) => {
   const { c, socket } = await connected(t, { ...agreed, frames: false });
   socket.send(message(2, await picture()));
@@ -195,6 +207,8 @@ for (const [what, data, code] of [
   ["text", "hello", 1003],
   ["a message of an unknown kind", message(7, sound(1)), 1003],
   ["a message without its header", Buffer.from([1, 2]), 1003],
+  ["sound whose time is infinite", message(1, sound(1), Number.POSITIVE_INFINITY), 1003],
+  ["a picture whose time is -1e300", message(2, sound(1), -1e300), 1003],
   ["a picture of more than 2 MiB", message(2, new Uint8Array(2 * 1024 * 1024 + 1)), 1009],
 ] as const) {
   test(`${what} closes the WebSocket with ${code}`, async (t) => {
@@ -268,18 +282,19 @@ test("closing the server says good-bye to a WebSocket with 1001, and waits for n
 const version = "Sec-WebSocket-Version: 13";
 const key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
 
+const upgrade = ["Connection: Upgrade", "Upgrade: websocket"];
+
 /** A handshake as it stands on the wire. @returns the first line of the answer. */
 async function shake(port: number, ...lines: readonly string[]): Promise<string> {
-  const answer = await answerTo(port, "GET", version, key, ...lines);
+  const answer = await answerTo(port, "GET /api/media", ...upgrade, version, key, ...lines);
   return answer.split("\r\n", 1)[0] ?? "";
 }
 
 /** @returns what came first, of a refusal all of it. */
-function answerTo(port: number, method: string, ...lines: readonly string[]): Promise<string> {
-  const upgrade = ["Connection: Upgrade", "Upgrade: websocket"];
-  const handshake = [`${method} /api/media HTTP/1.1`, ...upgrade, ...lines, "", ""];
+function answerTo(port: number, request: string, ...lines: readonly string[]): Promise<string> {
+  const text = [`${request} HTTP/1.1`, ...lines, "", ""].join("\r\n");
   return new Promise((resolve, reject) => {
-    const socket = connect(port, "127.0.0.1", () => socket.write(handshake.join("\r\n")));
+    const socket = connect(port, "127.0.0.1", () => socket.write(text));
     socket.once("error", reject);
     socket.once("data", (data) => {
       socket.destroy();
@@ -301,9 +316,8 @@ for (const [what, status, method, lines] of [
     const c = await listening(t);
     await c.post("/api/feedback/consent", agreed);
     const host = lines.some((line) => line.startsWith("Host")) ? [] : [`Host: 127.0.0.1:${c.port}`];
-    const [head = "", body = ""] = (await answerTo(c.port, method, ...lines, ...host)).split(
-      "\r\n\r\n",
-    );
+    const answer = await answerTo(c.port, `${method} /api/media`, ...upgrade, ...lines, ...host);
+    const [head = "", body = ""] = answer.split("\r\n\r\n");
     assert.equal(Number(head.slice(9, 12)), status, head);
     assert.match(head.toLowerCase(), /\ncontent-type: application\/problem\+json\r/);
     assert.match(head.toLowerCase(), /\nx-content-type-options: nosniff(\r|$)/);
@@ -346,10 +360,7 @@ test("who is refused a WebSocket and holds on to the connection loses it all the
   t.after(() => {
     for (const socket of held) socket.destroy();
   });
-  const lines = [
-    "GET /api/media HTTP/1.1",
-    ...["Connection: Upgrade", "Upgrade: websocket", "Host: evil.example", "", ""],
-  ];
+  const lines = ["GET /api/media HTTP/1.1", ...upgrade, "Host: evil.example", "", ""];
   for (let count = 0; count < 8; count++) {
     const socket = connect({ port: c.port, host: "127.0.0.1", allowHalfOpen: true });
     socket.on("error", () => undefined);
@@ -375,18 +386,8 @@ test("with a token a WebSocket needs it, and a wrong one is 401", async (t) => {
 
 test("other upgrades are not heard: the request is answered as it is", async (t) => {
   const c = await listening(t);
-  const answer = await new Promise<string>((resolve, reject) => {
-    const socket = connect(c.port, "127.0.0.1", () => {
-      const upgrade = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"];
-      const lines = ["GET /healthz HTTP/1.1", `Host: 127.0.0.1:${c.port}`, ...upgrade, "", ""];
-      socket.write(lines.join("\r\n"));
-    });
-    socket.once("error", reject);
-    socket.once("data", (data) => {
-      socket.destroy();
-      resolve(String(data));
-    });
-  });
+  const lines = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c"];
+  const answer = await answerTo(c.port, "GET /healthz", `Host: 127.0.0.1:${c.port}`, ...lines);
   assert.match(answer, /^HTTP\/1\.1 200 /);
   await problemOf(await c.ask("/api/media"), 400, "THROUGHLINE_INVALID");
 });
@@ -457,4 +458,35 @@ test("a package has the sender's captured_ms of pictures and sound, as they came
   assert.deepEqual([frame.camera, frame.source_t_ms], ["left", 70_400.5]);
   assert.equal(feedback.audio.source_t_ms, 70_000);
   assert.ok(feedback.audio.start_t_ms < -1_000 && frame.t_ms <= 0);
+});
+
+function part(path: string, bytes: Uint8Array) {
+  return async () => ({ path, bytes });
+}
+
+const files = [0, 1, 511, 512, 513, 70_000].map((length) => {
+  const bytes = Uint8Array.from({ length }, (_, at) => at * 7);
+  return { path: `frames/${String(length).padStart(6, "0")}.jpg`, bytes };
+});
+
+test("another reader of tar finds every file of 0 to 70,000 bytes as it was, in one folder", async () => {
+  const parts = files.map(({ path, bytes }) => part(path, bytes));
+  const written = Buffer.concat(
+    await Array.fromAsync(mediaTar("a_moment", parts, (error) => assert.fail(String(error)))),
+  );
+  assert.equal(written.length, tarBytesOf(files.map(({ bytes }) => bytes.length)));
+  const read = await unpackTar(written);
+  assert.deepEqual(
+    read.map(({ header, data }) => [header.name, header.size, Buffer.from(data ?? [])]),
+    files.map(({ path, bytes }) => [`a_moment/${path}`, bytes.length, Buffer.from(bytes)]),
+  );
+});
+
+test("what breaks off is told, and ends in an error", async () => {
+  const errors: unknown[] = [];
+  const broken = new Error("the disk refused");
+  const parts = [part("a", new Uint8Array(4)), () => Promise.reject(broken)];
+  const read = Array.fromAsync(mediaTar("m", parts, (error) => errors.push(error)));
+  await assert.rejects(read, broken);
+  assert.deepEqual(errors, [broken]);
 });

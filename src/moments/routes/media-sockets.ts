@@ -243,7 +243,7 @@ const mediaKinds = new Map([
  *
  * @returns `undefined`: it is no such message.
  */
-export function readMediaMessage(bytes: Uint8Array) {
+function readMediaMessage(bytes: Uint8Array) {
   if (bytes.length < mediaHeaderBytes) return undefined;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const kind = mediaKinds.get(view.getUint8(0) as 1 | 2);

@@ -7,9 +7,10 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { S3Server, type S3ServerOptions } from "../../../test/support/s3/s3-server.ts";
 import { VirtualTime } from "../../../test/support/s3/virtual-time.ts";
 import { silentLogger } from "../../core/logger.ts";
+import { keyPrefix } from "../package/package-name.ts";
 import { resolveTarget, type S3TargetOptions } from "./options.ts";
 import { type ObjectToPut, requestDeadlines, S3Bucket } from "./s3-bucket.ts";
-import type { UploadFailure } from "./upload-failure.ts";
+import { type FailureClass, failureOf, failureOfClient, UploadFailure } from "./upload-failure.ts";
 
 const signal = new AbortController().signal;
 
@@ -197,4 +198,192 @@ test("the region that a service names is passed on, and nothing else that it wri
     world.server.fail({ does: { kind: "error", status: 400, code, message } });
     await assert.rejects(world.port.put(object("k"), signal), { code, region });
   }
+});
+
+const bucket = "moments";
+
+test("without more than a bucket: us-east-1, no endpoint, AES256, and nothing is created", () => {
+  assert.deepEqual(resolveTarget({ bucket }), {
+    bucket,
+    region: "us-east-1",
+    endpoint: undefined,
+    credentials: undefined,
+    createBucket: false,
+    bucketOwner: undefined,
+    encryption: "AES256",
+    checksums: "sha256",
+  });
+});
+
+test("on an endpoint of one's own encryption is asked for only when that was said", () => {
+  const endpoint = "https://objects.example.org";
+  assert.equal(resolveTarget({ bucket, endpoint }).encryption, "none");
+  assert.equal(resolveTarget({ bucket, endpoint, encryption: "AES256" }).encryption, "AES256");
+});
+
+// S-29: TLS unless loopback, and the endpoint holds no secret.
+const endpoints: readonly (readonly [endpoint: string, isFine: boolean])[] = [
+  ["https://objects.example.org", true],
+  ["http://127.0.0.1:9000", true],
+  ["http://127.9.8.7", true],
+  ["http://localhost:9000", true],
+  ["http://[::1]:9000", true],
+  ["http://objects.example.org", false],
+  ["http://10.0.0.5:9000", false],
+  ["http://127.0.0.1.example.org", false],
+  ["http://localhost.example.org", false],
+  ["https://name:secret@objects.example.org", false],
+  ["ftp://127.0.0.1", false],
+  ["objects.example.org", false],
+  ["", false],
+];
+for (const [endpoint, isFine] of endpoints) {
+  test(`the endpoint "${endpoint}" is ${isFine ? "taken" : "refused"}`, () => {
+    const resolve = () => resolveTarget({ bucket, endpoint });
+    if (isFine) assert.equal(resolve().endpoint, endpoint);
+    else assert.throws(resolve, { code: "THROUGHLINE_CONFIGURATION" });
+  });
+}
+
+const wrong: readonly (readonly [says: string, options: object])[] = [
+  ["no bucket", {}],
+  ["an empty bucket", { bucket: "" }],
+  ["a bucket with a slash", { bucket: "a/b" }],
+  ["a bucket that is a number", { bucket: 7 }],
+  ["an empty region", { bucket, region: "" }],
+  ["a region with a line break", { bucket, region: "eu\nwest" }],
+  ["an owner of 11 digits", { bucket, bucketOwner: "12345678901" }],
+  ["an unknown encryption", { bucket, encryption: "rot13" }],
+  ["unknown checksums", { bucket, checksums: "md5" }],
+  ["a name that there is not", { bucket, owner: "123456789012" }],
+];
+for (const [says, options] of wrong) {
+  test(`${says} is a configuration error`, () => {
+    assert.throws(() => resolveTarget(options as { bucket: string }), {
+      code: "THROUGHLINE_CONFIGURATION",
+    });
+  });
+}
+
+const name = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
+const sessions: readonly (readonly [sessionId: string, folder: string])[] = [
+  ["a1b2c3d4", "a1b2c3d4"],
+  ["", "unknown"],
+  [".", "unknown"],
+  ["..", "unknown"],
+  ["...", "..."],
+  ["../../etc", ".._.._etc"],
+  ["a/b\\c", "a_b_c"],
+  ["a b+c", "a_b_c"],
+  ["Ünï\u0000\n", "_n___"],
+  ["x".repeat(300), "x".repeat(100)],
+];
+for (const [sessionId, folder] of sessions) {
+  test(`a session ${JSON.stringify(sessionId.slice(0, 20))} has its keys in feedback/${folder.slice(0, 20)}/`, () => {
+    assert.equal(keyPrefix(sessionId, name), `feedback/${folder}/${name}/`);
+  });
+}
+
+type Waits = UploadFailure["waits"];
+
+const answers: readonly (readonly [number, string, FailureClass, Waits])[] = [
+  [429, "TooManyRequests", "retry", "target"],
+  [500, "InternalError", "retry", "target"],
+  [502, "Unknown", "retry", "target"],
+  [503, "SlowDown", "retry", "target"],
+  [503, "ServiceUnavailable", "retry", "target"],
+  [504, "Unknown", "retry", "target"],
+  [408, "Unknown", "retry", "package"],
+  [400, "RequestTimeout", "retry", "package"],
+  [409, "ConditionalRequestConflict", "retry", "package"],
+  [409, "OperationAborted", "retry", "package"],
+  [403, "RequestTimeTooSkewed", "clock", "target"],
+  [403, "ExpiredToken", "expired", "target"],
+  [400, "ExpiredToken", "expired", "target"],
+  [400, "TokenRefreshRequired", "expired", "target"],
+  [401, "Unknown", "refused", "target"],
+  [403, "Unknown", "refused", "target"],
+  [403, "AccessDenied", "refused", "target"],
+  [403, "NotImplemented", "refused", "target"],
+  [403, "InvalidAccessKeyId", "refused", "target"],
+  [403, "SignatureDoesNotMatch", "refused", "target"],
+  [400, "InvalidToken", "refused", "target"],
+  [403, "BucketAlreadyExists", "refused", "target"],
+  [404, "NoSuchBucket", "bucket", "target"],
+  [301, "PermanentRedirect", "bucket", "target"],
+  [301, "Unknown", "bucket", "target"],
+  [307, "TemporaryRedirect", "bucket", "target"],
+  [400, "AuthorizationHeaderMalformed", "bucket", "target"],
+  [400, "IllegalLocationConstraintException", "bucket", "target"],
+  [400, "InvalidLocationConstraint", "bucket", "target"],
+  [400, "BadDigest", "retry", "package"],
+  [400, "XAmzContentSHA256Mismatch", "retry", "package"],
+  [400, "XAmzContentChecksumMismatch", "retry", "package"],
+  [400, "IncompleteBody", "retry", "package"],
+  [412, "PreconditionFailed", "conflict", "dead"],
+  [411, "MissingContentLength", "rejected", "dead"],
+  [501, "NotImplemented", "rejected", "dead"],
+  [400, "InvalidRequest", "rejected", "dead"],
+  [400, "InvalidArgument", "rejected", "dead"],
+  [400, "KeyTooLongError", "rejected", "dead"],
+  [400, "Unknown", "rejected", "dead"],
+  [402, "Unknown", "rejected", "dead"],
+  [404, "Unknown", "rejected", "dead"],
+  [404, "NoSuchKey", "rejected", "dead"],
+  [405, "MethodNotAllowed", "rejected", "dead"],
+  [413, "EntityTooLarge", "rejected", "dead"],
+  [418, "Unknown", "rejected", "dead"],
+  [400, "ThrottlingException", "retry", "target"],
+];
+
+const thrown = (fields: object) => Object.assign(new Error("private"), fields);
+
+test("every answer that a service was seen to give has its class, and what is unknown is rejected", () => {
+  for (const [status, name, kind, waits] of answers) {
+    const failure = failureOfClient(thrown({ name, $metadata: { httpStatusCode: status } }));
+    const { code } = failure;
+    assert.deepEqual(
+      [failure.class, failure.waits, failure.status, code],
+      [kind, waits, status, name],
+    );
+  }
+});
+
+const others: readonly (readonly [error: unknown, code: string, FailureClass, Waits?])[] = [
+  [thrown({ code: "ECONNREFUSED" }), "ECONNREFUSED", "retry"],
+  [thrown({ code: "ENOTFOUND" }), "ENOTFOUND", "retry"],
+  [thrown({ code: "EAI_AGAIN" }), "EAI_AGAIN", "retry"],
+  [thrown({ code: "EPROTO" }), "EPROTO", "retry"],
+  [thrown({ name: "TimeoutError", code: "ECONNRESET" }), "ECONNRESET", "retry"],
+  [thrown({ name: "TimeoutError" }), "TimeoutError", "retry"],
+  [thrown({ code: "CERT_HAS_EXPIRED" }), "CERT_HAS_EXPIRED", "refused"],
+  [thrown({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }), "DEPTH_ZERO_SELF_SIGNED_CERT", "refused"],
+  [thrown({ code: "SELF_SIGNED_CERT_IN_CHAIN" }), "SELF_SIGNED_CERT_IN_CHAIN", "refused"],
+  [
+    thrown({ code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }),
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    "refused",
+  ],
+  [thrown({ code: "ERR_TLS_CERT_ALTNAME_INVALID" }), "ERR_TLS_CERT_ALTNAME_INVALID", "refused"],
+  [thrown({ name: "CredentialsProviderError" }), "CredentialsProviderError", "no_credentials"],
+  // A captive portal, or an error in the body of a 200.
+  [thrown({ name: "InternalError", $metadata: { httpStatusCode: 200 } }), "InternalError", "retry"],
+  [thrown({ name: "SyntaxError", $response: { statusCode: 200 } }), "SyntaxError", "retry"],
+  ["oh no", "Error", "retry"],
+  [undefined, "Error", "retry"],
+  [new UploadFailure("incomplete", { code: "x" }), "x", "incomplete", "package"],
+];
+
+test("a failure without an answer stops the target, and its message holds nothing but codes", () => {
+  for (const [error, code, kind, waits = "target"] of others) {
+    const failure = failureOfClient(error);
+    assert.deepEqual([failure.class, failure.code, failure.waits], [kind, code, waits]);
+    assert.doesNotMatch(failure.message, /private/);
+  }
+});
+
+test("what no bucket rejected with is a failure of this machine, and harms one package alone", () => {
+  const { note, waits, message } = failureOf(thrown({ code: "EIO" }));
+  assert.deepEqual([note, waits], [{ class: "local_io", code: "EIO", status: null }, "package"]);
+  assert.doesNotMatch(message, /private/);
 });

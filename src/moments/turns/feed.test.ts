@@ -1,11 +1,24 @@
 import assert from "node:assert/strict";
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { process, until } from "../../../test/support/cluster-world.ts";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
-import { MomentsWorld } from "../../../test/support/moments-world.ts";
+import { everything, liked, MomentsWorld } from "../../../test/support/moments-world.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
+import { invalid } from "../../core/errors.ts";
+import { openThroughline } from "../../core/throughline.ts";
+import { autoRecord } from "../record/auto-record.ts";
+import type { ConsentInput } from "../record/consent.ts";
+import { checkLabel, type MomentInput } from "../record/label.ts";
+import { Receipt } from "../record/receipt.ts";
 import { feedTurn } from "./feed.ts";
+import { recallWords } from "./recall.ts";
+import { rememberSkills } from "./skills.ts";
 
 test("a chat that is forgotten while it is answered leaves no word in the buffers", async () => {
   const gate = Promise.withResolvers<void>();
@@ -48,4 +61,220 @@ test("what is said before a call of a tool has the id in a package that it has i
     kept.map(({ id, text, name }) => [id, text, name]),
     said.map(({ id, content, name }) => [id, content, name]),
   );
+});
+
+/** A recorder, and chats that an earlier run left, on one clock. */
+async function world() {
+  const moments = await MomentsWorld.open();
+  const { chats } = await openThroughline({ storage: "memory", clock: moments.clock });
+  const turn = async (chatId: string, question: string, answer: string) => {
+    const [asked] = await chats.append(chatId, [{ role: "user", content: question }]);
+    moments.clock.pass(1_000);
+    const to = asked?.id ?? "";
+    await chats.append(chatId, [{ role: "assistant", content: answer, turn: to }]);
+    return to;
+  };
+  const recall = () => recallWords(chats, moments.recorder, moments.clock);
+  const judged = async (chatId?: string) => {
+    const name = await moments.react(chatId === undefined ? {} : { chatId });
+    const { manifest, messages } = await moments.packages.read(name);
+    const { target } = manifest;
+    const text = target?.index === undefined ? undefined : messages[target.index]?.text;
+    return { how: target?.how, reason: manifest.target_reason, text, messages };
+  };
+  return {
+    ...moments,
+    clock: moments.clock,
+    recorder: moments.recorder,
+    chats,
+    turn,
+    recall,
+    judged,
+  };
+}
+
+test("a reaction right after a start is about the answer before it, with its conversation", async () => {
+  const w = await world();
+  await w.turn("a", "Tell me a joke", "Knock, knock");
+  w.clock.pass(60_000);
+  assert.equal(await w.recall(), 2);
+  w.clock.pass(5_000);
+  const { how, text, messages } = await w.judged();
+  assert.deepEqual([how, text], ["last-assistant", "Knock, knock"]);
+  const said = messages.map(({ role, t_ms, timestamp }) => [role, t_ms, timestamp]);
+  const end = w.clock.now() / 1_000;
+  assert.deepEqual(said, [
+    ["USER", -66_000, end - 66],
+    ["ASSISTANT", -65_000, end - 65],
+  ]);
+});
+
+test("a chat that cannot be read keeps the others in no way from being recalled", async (t) => {
+  const home = temporaryDirectory(t);
+  const moments = await MomentsWorld.open();
+  await using throughline = await openThroughline({ home, clock: moments.clock });
+  const { chats } = throughline;
+  for (const chatId of ["a", "b"]) {
+    await chats.append(chatId, [{ role: "assistant", content: `Knock from ${chatId}` }]);
+  }
+  const path = join(home, "chats", "b.jsonl");
+  await throughline.storage.close();
+  rmSync(path);
+  mkdirSync(path);
+  await using again = await openThroughline({ home, clock: moments.clock });
+  const recalled = recallWords(again.chats, moments.recorder, moments.clock);
+  await assert.rejects(recalled, { code: "THROUGHLINE_UNAVAILABLE" });
+  const { messages } = await moments.packages.read(await moments.react({}));
+  assert.deepEqual(
+    messages.map(({ text }) => text),
+    ["Knock from a"],
+  );
+});
+
+test("an answer is recalled for two minutes, and is too old to be judged from then on", async () => {
+  const w = await world();
+  await w.turn("a", "Tell me a joke", "Knock, knock");
+  w.clock.pass(119_000);
+  assert.equal(await w.recall(), 2);
+  assert.equal((await w.judged()).how, "last-assistant");
+  w.clock.pass(2_000);
+  assert.equal((await w.judged()).reason, "too_old");
+});
+
+test("what was said longer ago, or later than now by the clock, is not recalled", async () => {
+  const old = await world();
+  await old.turn("a", "Tell me a joke", "Knock, knock");
+  old.clock.pass(121_000);
+  assert.equal(await old.recall(), 0);
+  const later = await world();
+  await later.turn("a", "Tell me a joke", "Knock, knock");
+  later.clock.pass(-60_000);
+  assert.equal(await later.recall(), 0);
+});
+
+test("a chat in which nobody acted for hours is not read at a start", async (t) => {
+  const w = await world();
+  await w.turn("old", "Tell me a joke", "Knock, knock");
+  w.clock.pass(3_600_000);
+  await w.turn("new", "How are you?", "Fine");
+  const read = t.mock.method(w.chats, "messages");
+  assert.equal(await w.recall(), 2);
+  assert.deepEqual(
+    read.mock.calls.map(({ arguments: [chatId] }) => chatId),
+    ["new"],
+  );
+});
+
+test("of several chats each keeps its own words, in the order in which they were said", async () => {
+  const w = await world();
+  await w.turn("a", "Tell me a joke", "Knock, knock");
+  await w.turn("b", "How are you?", "Fine");
+  await w.turn("a", "Who is there?", "A whale");
+  assert.equal(await w.recall(), 6);
+  assert.equal((await w.judged()).text, "A whale");
+  assert.equal((await w.judged("b")).text, "Fine");
+});
+
+test("what was erased or cleared is not recalled, and nothing without consent", async () => {
+  const w = await world();
+  const joke = await w.turn("a", "Tell me a joke", "Knock, knock");
+  await w.chats.erase("a", joke);
+  await w.turn("b", "How are you?", "Fine");
+  await w.chats.clear("b");
+  w.recorder.agree({ ...everything, messages: false } as ConsentInput);
+  assert.equal(await w.recall(), 0);
+  w.recorder.agree(everything as ConsentInput);
+  assert.equal(await w.recall(), 1);
+  const { messages } = await w.judged();
+  assert.deepEqual(
+    messages.map(({ text }) => text),
+    ["Knock, knock"],
+  );
+});
+
+for (const agoMs of [-1, Number.NaN, Number.POSITIVE_INFINITY, "5"]) {
+  test(`a message said ${agoMs} ms ago is refused`, async () => {
+    const { recorder } = await world();
+    const message = { role: "user", text: "Hello", agoMs: agoMs as number } as const;
+    assert.throws(() => recorder.message(message), { code: "THROUGHLINE_INVALID" });
+    assert.equal(recorder.record(liked).accepted, true);
+  });
+}
+
+const state = { id: "0", name: "n", accepted: true, durable: false, uploaded: false };
+
+function skills(receipt: Receipt) {
+  const timers = new HeldTimers(new HeldClock());
+  const inputs: MomentInput[] = [];
+  const record = (input: MomentInput) => {
+    inputs.push(input);
+    checkLabel(input);
+    return receipt;
+  };
+  const [positively, negatively] = rememberSkills(record, timers);
+  return { timers, inputs, positively: positively!, negatively: negatively! };
+}
+
+test("a skill says Remembered. when the moment is durable within 1 s, and no longer waits", async () => {
+  const receipt = new Receipt(state);
+  const at = skills(receipt);
+  const told = at.positively.handle({ what: "a joke" });
+  receipt.update({ durable: true });
+  assert.equal(await told, "Remembered.");
+  assert.equal(at.timers.count, 0);
+});
+
+test("a skill says Noted, still saving. when nothing is known after 1 s", async () => {
+  const at = skills(new Receipt(state));
+  const told = at.positively.handle({ what: "a joke" });
+  await at.timers.pass(1_000);
+  assert.equal(await told, "Noted, still saving.");
+});
+
+test("a skill says why a moment is not recorded: a full disk, a refusal, wrong arguments", async () => {
+  // F3
+  const receipt = new Receipt(state);
+  const full = skills(receipt);
+  const told = full.positively.handle({ what: "a joke" });
+  receipt.update({ reason: "disk_full" });
+  assert.equal(await told, "Not recorded: disk_full.");
+  const busy = skills(new Receipt({ ...state, accepted: false, reason: "busy" }));
+  assert.equal(await busy.positively.handle({ what: "a joke" }), "Not recorded: busy.");
+  for (const args of [{}, null, "x", { what: 3 }, { what: "" }]) {
+    assert.match(await busy.positively.handle(args), /^Not recorded: what must /);
+  }
+});
+
+test("recorded by rule: a pat is positive, words are negative, one of either in 30 s", () => {
+  const clock = new HeldClock();
+  const inputs: MomentInput[] = [];
+  const react = autoRecord((input) => {
+    checkLabel(input);
+    inputs.push(input);
+    return new Receipt(state);
+  }, clock);
+  assert.equal(react({ kind: "pat" }, " "), undefined);
+  react({ kind: "pat" }, "a joke", "chat");
+  clock.pass(29_999);
+  assert.equal(react({ kind: "words", matched: ["stupid"] }, "a joke"), undefined);
+  clock.pass(1);
+  react({ kind: "words", matched: ["stupid"], messageId: "m" }, "x".repeat(3_000));
+  assert.deepEqual(
+    inputs.map(({ sentiment, source, matched }) => [sentiment, source, matched]),
+    [
+      ["positive", "auto", undefined],
+      ["negative", "auto", ["stupid"]],
+    ],
+  );
+  assert.equal(inputs[1]?.what.length, 2_000);
+});
+
+test("a failure that is nobody's input is not told to the model as one", async () => {
+  const timers = new HeldTimers(new HeldClock());
+  const broken = rememberSkills(() => assert.fail("a bug"), timers)[0]!;
+  await assert.rejects(broken.handle({ what: "x" }), { message: "a bug" });
+  const refusing = rememberSkills(() => {
+    throw invalid("no");
+  }, timers)[0]!;
+  assert.equal(await refusing.handle({ what: "x" }), "Not recorded: no.");
 });

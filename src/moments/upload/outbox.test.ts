@@ -4,10 +4,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { processDeathImage } from "../../../test/support/crash-images.ts";
 import { faultyDisk } from "../../../test/support/faulty-disk.ts";
+import { momentOf } from "../../../test/support/package-workload.ts";
 import type { S3FaultKind } from "../../../test/support/s3/s3-fault.ts";
 import { samplePackage } from "../../../test/support/s3/sample-package.ts";
 import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
+import { isPackageName } from "../package/package-name.ts";
+import { SaveError } from "../package/package-sink.ts";
+import { effectiveMode, type StorageSettings } from "./mode.ts";
+import { waitMs } from "./outbox.ts";
 
 const hour = 3_600_000;
 const refused = (status: number, code: string): S3FaultKind => ({ kind: "error", status, code });
@@ -270,3 +275,152 @@ test("a package whose folder somebody removed is dead as local_missing", async (
   const { pending, dead, last_error } = world.uploader.statistics();
   assert.deepEqual([pending, dead, last_error?.class], [0, 1, "local_missing"]);
 });
+
+test("the wait after a failure is any time up to 1 s, doubled each time up to 300 s for ever", () => {
+  for (const [failures, mostMs] of [
+    [1, 1_000],
+    [2, 2_000],
+    [3, 4_000],
+    [9, 256_000],
+    [10, 300_000],
+    [1_000_000, 300_000],
+  ] as const) {
+    const waits = [0, 0.5, 0.999_999].map((jitter) => waitMs(failures, () => jitter));
+    assert.deepEqual(waits.slice(0, 2), [0, mostMs / 2]);
+    assert.ok((waits[2] ?? 0) <= mostMs);
+  }
+  const drawn = Array.from({ length: 20 }, () => waitMs(10));
+  assert.ok(drawn.every((ms) => ms >= 0 && ms <= 300_000));
+  assert.ok(new Set(drawn).size > 1, "not always the same");
+});
+
+// F4, F5: the mode that holds, why, and whether packages are to be uploaded.
+const bucket = "moments";
+const modes: readonly (readonly [StorageSettings, string, string | null, boolean])[] = [
+  [{}, "local", "no_bucket", false],
+  [{ bucket: "" }, "local", "no_bucket", false],
+  [{ bucket }, "local+s3", null, true],
+  [{ mode: "", bucket }, "local+s3", null, true],
+  [{ mode: "local", bucket }, "local", null, false],
+  [{ mode: "local" }, "local", null, false],
+  [{ mode: "s3", bucket }, "s3", null, true],
+  [{ mode: "s3" }, "local", "no_bucket", false],
+  [{ mode: "S3", bucket }, "local", "unknown_mode", false],
+  [{ mode: "cloud", bucket }, "local", "unknown_mode", false],
+  [{ mode: " s3", bucket }, "local", "unknown_mode", false],
+  [{ mode: "s3", bucket, lacks: "no_credentials" }, "local", "no_credentials", true],
+  [{ bucket, lacks: "no_client" }, "local", "no_client", true],
+  [{ mode: "local", bucket, lacks: "no_client" }, "local", null, false],
+];
+for (const [settings, mode, reason, mayUpload] of modes) {
+  test(`${JSON.stringify(settings)} is mode ${mode} for ${reason ?? "no other reason"}, ${mayUpload ? "" : "nothing "}to be uploaded`, () => {
+    assert.deepEqual(effectiveMode(settings), { mode, reason, mayUpload });
+  });
+}
+
+// Somebody asks for uploads in a process that has read no status yet, as a command does that has just
+// begun. The process before it left them failed, or waiting for their turn.
+const sample = samplePackage();
+const refusals = {
+  dead: { kind: "error", status: 400, code: "KeyTooLongError" },
+  waiting: { kind: "error", status: 500, code: "InternalError" },
+} as const satisfies Record<string, S3FaultKind>;
+
+/** A package that was tried for ten minutes, and the process that tried it has ended. */
+async function left(as: keyof typeof refusals): Promise<UploadWorld> {
+  const world = await UploadWorld.open();
+  await world.uploader.start();
+  const key = new RegExp(sample.name);
+  const times = Number.POSITIVE_INFINITY;
+  world.server.fail({ operation: "PutObject", key, times, does: refusals[as] });
+  await world.save(sample);
+  await world.time.pass(600_000);
+  const { dead, pending } = world.uploader.statistics();
+  assert.deepEqual([dead, pending], as === "dead" ? [1, 0] : [0, 1]);
+  await world.uploader.close();
+  return world;
+}
+
+const next = ({ server, disk }: UploadWorld) => UploadWorld.open({ at: server, disk });
+
+for (const as of ["dead", "waiting"] as const) {
+  for (const order of ["before", "after"] as const) {
+    test(`a package that was left ${as} goes up at once when uploads are asked for ${order} the names are known`, async () => {
+      await using before = await left(as);
+      before.server.faults.heal();
+      await using world = await next(before);
+      if (order === "before") world.uploader.probe();
+      await world.uploader.start();
+      if (order === "after") world.uploader.probe();
+      await world.time.until(() => world.uploaded.length > 0, 1_000);
+      assert.equal(world.uploaded.length, 1);
+      assert.equal(world.clock.monotonic(), 0, "without a wait");
+      assert.deepEqual(await world.left(), []);
+    });
+  }
+}
+
+test("a package that failed stays so when nobody asks, and one that waited is tried at once", async () => {
+  for (const as of ["dead", "waiting"] as const) {
+    await using before = await left(as);
+    before.server.faults.heal();
+    await using world = await next(before);
+    await world.uploader.start();
+    await world.uploader.idle();
+    const { dead, pending } = world.uploader.statistics();
+    assert.deepEqual([dead, pending], as === "dead" ? [1, 0] : [0, 0]);
+    assert.equal(world.uploaded.length, as === "dead" ? 0 : 1);
+  }
+});
+
+/** A server, and a disk that has no room for a package unless it is given some. */
+async function world(first: "bucket" | "disk", freeBytes: number) {
+  const upload = await UploadWorld.open({
+    keepLocal: first === "disk",
+    freeSpace: async () => freeBytes,
+  });
+  const { packages, sink } = upload;
+  const moment = momentOf(1, { frames: 1 });
+  const save = (signal?: AbortSignal) => upload.whileTimePasses(sink.save(moment, signal));
+  const onDisk = async () =>
+    (await packages.list()).packages
+      .filter(({ state }) => state !== "bucket")
+      .map(({ name }) => name);
+  const inBucket = () => upload.server.objects("moments").size;
+  return { upload, save, moment, onDisk, inBucket };
+}
+
+const roomy = 10 * 1024 ** 3;
+
+for (const [first, freeBytes, isUp, where] of [
+  ["bucket", roomy, true, "bucket"],
+  ["bucket", roomy, false, "disk"],
+  ["bucket", 0, true, "bucket"],
+  ["disk", roomy, false, "disk"],
+  ["disk", 0, true, "bucket"],
+] as const) {
+  test(`${first} first, ${freeBytes > 0 ? "room" : "no room"} on the disk, the bucket ${isUp ? "up" : "away"}: the moment is in the ${where} alone`, async () => {
+    const at = await world(first, freeBytes);
+    await using _ = at.upload;
+    if (!isUp) at.upload.server.fail({ times: 1_000, does: { kind: "reset" } });
+    const { name, uploaded = false } = await at.save();
+    assert.ok(isPackageName(name));
+    assert.equal(uploaded, where === "bucket");
+    assert.deepEqual(await at.onDisk(), where === "disk" ? [name] : []);
+    assert.equal(at.inBucket(), where === "bucket" ? 4 : 0);
+  });
+}
+
+for (const first of ["bucket", "disk"] as const) {
+  test(`${first} first, no room on the disk and the bucket away: it says that the disk is full, and the next attempt succeeds`, async () => {
+    const at = await world(first, 0);
+    await using _ = at.upload;
+    at.upload.server.fail({ times: 1_000, does: { kind: "reset" } });
+    const isFull = (error: unknown) => error instanceof SaveError && error.reason === "disk_full";
+    await assert.rejects(at.save(), isFull);
+    at.upload.server.faults.heal();
+    at.upload.uploader.probe();
+    assert.equal((await at.save()).uploaded, true);
+    assert.equal(at.inBucket(), 4);
+  });
+}
