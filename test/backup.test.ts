@@ -10,7 +10,13 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { encodeDocument } from "../src/core/storage/files/document-file.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import { Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import {
+  bytesUnder,
+  Process,
+  runCli,
+  serveHere,
+  temporaryDirectory,
+} from "./support/command-line.ts";
 
 /** A process that writes the home, and what it acknowledged so far. */
 function startWriter(t: TestContext, home: string) {
@@ -57,15 +63,6 @@ async function idsIn(home: string, chat: string): Promise<readonly string[]> {
   return ids;
 }
 
-/** Every byte below a folder. */
-function allBytes(folder: string): string {
-  const entries = fs.readdirSync(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  return files
-    .map(({ parentPath, name }) => fs.readFileSync(join(parentPath, name), "latin1"))
-    .join("\n");
-}
-
 const isOfProcess = (name: string) => /journal|lock|index/.test(name);
 
 async function assertHasAll(home: string, said: readonly number[]): Promise<void> {
@@ -90,7 +87,7 @@ test("backups of a home in use hold all that was said before and nothing forgott
     const result = JSON.parse(out);
     assert.deepEqual([result.in_use, result.damaged, result.left_out], [true, [], []]);
     assert.deepEqual(fs.readdirSync(directory).filter(isOfProcess), []);
-    const text = allBytes(directory);
+    const text = bytesUnder(directory);
     const restored = join(folder, `restored-${name}`);
     assert.equal((await runCli(["restore", directory, "--home", restored], { home })).code, 0);
     await assertHasAll(restored, said);
@@ -140,8 +137,7 @@ test("after a kill of backup or restore there is nothing, and the same command w
     const isBegun = () =>
       fs.existsSync(to("")) && fs.readdirSync(to("")).some((n) => /-\w{18}$/.test(n));
     while (!isBegun()) await wait(1);
-    command.child.kill("SIGKILL");
-    assert.equal((await command.ended()).code, null);
+    assert.equal((await command.kill()).code, null);
     assert.equal(fs.existsSync(target), false);
     assert.equal((await runCli(args, { home })).code, 0);
     assert.ok(fs.existsSync(target));
@@ -199,11 +195,9 @@ test("a restored configuration that names another machine is named, and so is th
   assert.match(err, /providers openai, store postgres:\/\/…@db\.example/);
   assert.doesNotMatch(err, /secret/);
   fs.writeFileSync(join(restored as string, "throughline.config.json"), JSON.stringify({ model }));
-  const own = { home: restored as string, variables: { THROUGHLINE_MODEL: "" } };
-  const serve = new Process(t, ["serve", "--port", "0"], own);
-  await serve.url();
-  serve.child.kill("SIGTERM");
-  assert.match((await serve.ended()).err, /What is said goes to http:\/\/127\.0\.0\.1:1\n/);
+  const { io, stop } = await serveHere(t, restored as string, [], { THROUGHLINE_MODEL: "" });
+  assert.match(io.errors.text, /What is said goes to http:\/\/127\.0\.0\.1:1\n/);
+  await stop();
 });
 
 test("a backup.json of a later version, and one whose paths lead elsewhere, are refused", async (t) => {

@@ -8,7 +8,8 @@ import { test } from "node:test";
 import { setImmediate as nextPass, setTimeout as wait } from "node:timers/promises";
 import { openThroughline } from "../src/core/throughline.ts";
 import { ChatFiles } from "./support/chat-files.ts";
-import { inKeptDirectory, ServerProcess, say } from "./support/kill-harness.ts";
+import { Process } from "./support/command-line.ts";
+import { inKeptDirectory, say } from "./support/kill-harness.ts";
 import { killed } from "./support/killed.ts";
 import { randomText } from "./support/random-text.ts";
 
@@ -56,8 +57,7 @@ test("a chat's file holds whole lines of JSON that never change, while turns run
     let halves = 0;
     let asked = 0;
     for (let nth = 0; nth < 2; nth++) {
-      const server = new ServerProcess(home);
-      t.after(() => server.child.kill("SIGKILL"));
+      const server = new Process(t, ["serve", "--port", "0"], { home });
       const url = await server.url();
       let left = nth === 0 ? 9 : 4;
       const talk = async (client: number) => {
@@ -99,7 +99,7 @@ for (const durability of ["power-cut", "process"] as const) {
       const files = new ChatFiles(join(home, "chats"));
       const stored: string[] = [];
       let looks = 0;
-      for (const name of ["first", "second", "third"]) {
+      for (const name of ["first", "second"]) {
         let isOver = false;
         const once = new RegExp(`${name}-60-`);
         const killing = killed("appends", [home, durability, name], { once }).finally(() => {
@@ -134,7 +134,7 @@ for (const durability of ["power-cut", "process"] as const) {
         fs.readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1);
       const append = (content: string) =>
         throughline.chats.append("local:me", [{ role: "user", content }]);
-      for (let nth = 0; nth < 40; nth++) {
+      for (let nth = 0; nth < 18; nth++) {
         const content = randomText(8 + 500 * (nth % 9));
         await append(content);
         const [name = ""] = fs.readdirSync(folder);

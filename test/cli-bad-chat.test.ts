@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
-import { Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { postTo, runCli, serveHere, temporaryDirectory } from "./support/command-line.ts";
 
 /** Three chats; a folder stands in the place of the second one. */
 async function badHome(t: TestContext) {
@@ -58,8 +58,7 @@ test("export for ductor leaves one chat out, and says in JSON which", async (t) 
 
 test("serve starts, lists every chat, finds words in the others and talks in them", async (t) => {
   const { home } = await badHome(t);
-  const serve = new Process(t, ["serve", "--port", "0"], { home });
-  const url = await serve.url();
+  const { url, stop } = await serveHere(t, home);
   const idsIn = async (path: string) => {
     const text = await (await fetch(`${url}${path}`)).text();
     return [...text.matchAll(/"chat_id":"(.)"/g)].map(([, chatId]) => chatId).sort();
@@ -67,13 +66,8 @@ test("serve starts, lists every chat, finds words in the others and talks in the
   assert.deepEqual(await idsIn("/api/chats"), ["a", "b", "c"]);
   assert.deepEqual(await idsIn("/api/search?query=hello"), ["a", "c"]);
   const say = (chatId: string) =>
-    fetch(`${url}/api/chats/${chatId}/messages`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ content: "hello again" }),
-    });
+    postTo(url, `/api/chats/${chatId}/messages`, { content: "hello again" });
   assert.equal((await say("a")).status, 200);
   assert.equal((await say("b")).status, 503);
-  serve.child.kill("SIGTERM");
-  assert.equal((await serve.ended()).code, 0);
+  await stop();
 });

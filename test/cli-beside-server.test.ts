@@ -1,25 +1,46 @@
-// The commands that change chats and talk in them, beside a server in a process of its own.
+// The commands on chats, while a server has the home: what they do and print is as without it.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import fs from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { openThroughline } from "../src/core/throughline.ts";
-import { bytesUnder, fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import {
+  bytesUnder,
+  fakeIo,
+  Process,
+  runCli,
+  serveHere,
+  temporaryDirectory,
+} from "./support/command-line.ts";
 import { openAiServer } from "./support/openai-server.ts";
 
+/** A home with chats in every state that the commands show. */
 async function homeWithChats(t: TestContext): Promise<string> {
   const home = join(temporaryDirectory(t), "home");
   await using throughline = await openThroughline({ home });
   const { chats, sessions } = throughline;
+  await chats.append("seen", [{ id: "s1", role: "user", content: "A lighthouse" }]);
   await sessions.resolve("local:me", { provider: "ollama", model: "qwen3" });
   await chats.append("local:me", [
-    { id: "m1", role: "user", content: "Where is the lighthouse?" },
-    { id: "m2", role: "assistant", content: "On the xylophone.", provider: "ollama" },
-    { id: "m3", role: "user", content: "Thanks" },
+    { id: "m1", role: "user", content: "Where is the \u001b[31mlighthouse?" },
+    {
+      id: "m2",
+      role: "assistant",
+      content: "On the xylophone.",
+      provider: "ollama",
+      reasoning_content: "Cliffs.",
+      provider_data: { provider: "ollama", model: "qwen3", secret: 1 },
+    },
+    { id: "m3", role: "user", content: "a secret" },
   ]);
+  await chats.setMetadata("local:me", { user_timezone: "Asia/Tokyo" });
+  await chats.erase("local:me", "m3");
+  await chats.rename("seen", "Dentist & co. ?#%");
+  await chats.append("a/b ?#%é", [{ id: "x1", role: "user", content: "odd id" }]);
   for (const id of ["work", "other"]) {
     await chats.change(id, (transaction) => {
       transaction.message({ id: "w1", role: "user", content: "Are you there?" });
@@ -29,6 +50,24 @@ async function homeWithChats(t: TestContext): Promise<string> {
   return home;
 }
 
+/** Notes another server as the one that has the home, in the place of a holder that serves nothing. */
+async function noteOther(
+  home: string,
+  answer: (response: ServerResponse, request: IncomingMessage) => unknown,
+) {
+  const other = createServer((request, response) => answer(response, request));
+  other.listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const note = join(home, "lock.json");
+  fs.writeFileSync(note, JSON.stringify({ ...JSON.parse(fs.readFileSync(note, "utf8")), url }));
+  const close = () => {
+    other.close();
+    other.closeAllConnections();
+  };
+  return { url, close };
+}
+
 /** Replaces what differs from home to home: times, made ids, and runs. */
 const stable = (text: string) =>
   text
@@ -36,18 +75,35 @@ const stable = (text: string) =>
     .replaceAll(/("(?:latency_ms|first_word_ms|told_session)"):\d+/g, "$1:0")
     .replaceAll(/\b[0-9a-z]{18}\b/g, "ID");
 
-/** Serves a home in another process. */
-async function serve(t: TestContext, home: string, ...args: readonly string[]) {
-  const process = new Process(t, ["serve", "--port", "0", ...args], { home });
-  return { url: await process.url(), process };
-}
-
-async function stop(served: Process): Promise<void> {
-  served.child.kill("SIGTERM");
-  assert.equal((await served.ended()).code, 0);
-}
+/** These change nothing, and come first: the home is as it was made. */
+const reading: readonly string[] = [
+  "list",
+  "list --json",
+  "list --json --limit 2",
+  "list --unanswered",
+  "list --cursor nonsense",
+  "show local:me",
+  "show local:me --json",
+  "show local:me --json --messages 1",
+  "show seen --messages 0",
+  "show seen --json",
+  "show work",
+  "show a/b ?#%é", // one argument
+  "show nobody",
+  "search lighthouse",
+  "search lighthouse --json",
+  "search dentist --json",
+  "search secret",
+  "search light --chat seen --limit 1",
+  "search light --chat nobody",
+  "export local:me",
+  "export local:me --format markdown",
+  "export local:me --format html",
+  "export nobody",
+];
 
 const rows: readonly (readonly [line: string, input?: string])[] = [
+  ...reading.map((line) => [`sessions ${line}`] as const),
   ["sessions fork local:me m2 copy"],
   ["sessions fork local:me m9 copy2"],
   ["sessions erase local:me m2"],
@@ -83,19 +139,20 @@ const rows: readonly (readonly [line: string, input?: string])[] = [
   ["sessions list --json"],
 ];
 
-test("commands that change chats or talk do and print the same on a free home and beside a server", async (t) => {
+test("commands that read chats, change them or talk do and print the same on a free home and beside a server", async (t) => {
   const free = await homeWithChats(t);
   const served = join(free, "..", "served");
   fs.cpSync(free, served, { recursive: true });
   fs.rmSync(join(served, "lock.db"));
   const file = join(free, "..", "notes.txt");
   fs.writeFileSync(file, "tea\n");
-  const { process } = await serve(t, served, "--token-file", join(served, "..", "token"));
+  const { stop } = await serveHere(t, served, ["--token-file", join(served, "..", "token")]);
   for (const [line, input] of rows) {
     const both = [];
     for (const home of [free, served]) {
       const io = fakeIo((input ?? "").replace("FILE", file));
-      const { code, out, err } = await runCli(line.replace("HOME", home).split(" "), { home, io });
+      const args = line.replace("HOME", home).split(/ (?!\?)/);
+      const { code, out, err } = await runCli(args, { home, io });
       // Times and places differ, and a server remembers what was said a moment ago.
       const says = `${out}\n${err}`
         .replaceAll(/\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, "TIME")
@@ -106,8 +163,11 @@ test("commands that change chats or talk do and print the same on a free home an
     }
     assert.deepEqual(both[1], both[0], line);
     assert.doesNotMatch(both[1]?.says ?? "", /THROUGHLINE_LOCKED/, line);
+    const isWrong = / (nobody|nonsense)$/.test(line) && !line.includes("--chat");
+    if (reading.includes(line.slice("sessions ".length))) assert.equal(both[0]?.code, +isWrong);
+    if (!line.includes("export")) assert.doesNotMatch(both[0]?.says ?? "", /provider_data/, line);
   }
-  await stop(process);
+  await stop();
   const [one, other] = [free, served].map((home) =>
     ["full", "seed", "ductor"].flatMap((out) => {
       const names = fs.readdirSync(`${home}-${out}`).sort();
@@ -122,21 +182,153 @@ test("commands that change chats or talk do and print the same on a free home an
   for (const home of [free, served]) assert.ok(!bytesUnder(home).includes("xylophone"));
 });
 
+test("an export through the server writes a whole new file, or none", async (t) => {
+  const home = await homeWithChats(t);
+  const { stop } = await serveHere(t, home);
+  const out = join(home, "..", "me.md");
+  const args = ["sessions", "export", "local:me", "--format", "markdown"];
+  const { out: printed } = await runCli(args, { home });
+  assert.equal((await runCli([...args, "--out", out], { home })).code, 0);
+  assert.equal(fs.readFileSync(out, "utf8"), printed);
+  const missing = join(home, "..", "no.md");
+  const refused = await runCli(["sessions", "export", "nobody", "--out", missing], { home });
+  assert.match(refused.err, /there is no chat "nobody" \[THROUGHLINE_NOT_FOUND\]/);
+  assert.equal(fs.existsSync(missing), false);
+  await stop();
+});
+
+test("a command that no route serves says that the server is to be stopped, and where it is", async (t) => {
+  const home = await homeWithChats(t);
+  const { url, stop } = await serveHere(t, home);
+  const golden = fileURLToPath(new URL("golden/nanobot", import.meta.url));
+  for (const args of [
+    ["serve", "--port", "0"],
+    ["import", golden, "--from", "nanobot"],
+    ["export", "--to", join(home, "..", "other")],
+  ]) {
+    const { code, err } = await runCli(args, { home });
+    assert.equal(code, 1, args[0]);
+    const [error = "", wayOut] = err.split("\n");
+    assert.match(error, /^error: process \d+ .* is the writer of .* \[THROUGHLINE_LOCKED\]$/);
+    assert.ok(error.includes(`, and serves it at ${url}: stop it, or use another home`), error);
+    assert.match(wayOut ?? "", /^Stop that process, then run this again\./);
+  }
+  await stop();
+});
+
+test("a server whose token is unknown or cannot be read is named, with what to do", async (t) => {
+  const home = await homeWithChats(t);
+  const tokenFile = join(home, "..", "token");
+  const list = () => runCli(["sessions", "list"], { home });
+  const { url, stop } = await serveHere(t, home, ["--token-file", tokenFile]);
+  fs.renameSync(tokenFile, `${tokenFile}.old`);
+  const unknown = await list();
+  assert.equal(unknown.code, 1);
+  assert.ok(
+    unknown.err.startsWith(`error: the server at ${url} has this home, and refused this: `),
+  );
+  assert.match(unknown.err, /\[THROUGHLINE_UNAUTHORIZED\]\nSet THROUGHLINE_TOKEN to the token/);
+  fs.mkdirSync(tokenFile);
+  const unreadable = await list();
+  assert.match(unreadable.err, /token is not a regular file \[THROUGHLINE_CONFIGURATION\]/);
+  await stop();
+});
+
+test("a server without a token file takes the token of the environment", async (t) => {
+  const home = await homeWithChats(t);
+  const variables = { THROUGHLINE_TOKEN: "tB3-kq9ZrW1xYv7uM5nL8jH2gF4dS6aPqEwRtYuIoPz" };
+  const { stop } = await serveHere(t, home, [], variables);
+  const without = await runCli(["sessions", "list"], { home });
+  assert.match(without.err, /THROUGHLINE_UNAUTHORIZED/);
+  const { code, out } = await runCli(["sessions", "list"], { home, variables });
+  assert.equal(code, 0);
+  assert.match(out, /local:me/);
+  await stop();
+});
+
+test("a server that is gone, refuses, or is no server of ours gives an error with its address", async (t) => {
+  const home = await homeWithChats(t);
+  await using _ = await openThroughline({ home });
+  const answers: [status: number, body: string][] = [
+    [503, '{"code":"THROUGHLINE_UNAVAILABLE","detail":"The home is being opened."}'],
+    [404, "<h1>Not here</h1>"],
+    [200, "<h1>Hello</h1>"],
+  ];
+  let [status, body] = answers[0] ?? [0, ""];
+  const { url, close } = await noteOther(home, (response) => response.writeHead(status).end(body));
+  const errors: string[] = [];
+  for ([status, body] of answers) {
+    errors.push((await runCli(["sessions", "show", "seen"], { home })).err);
+  }
+  close();
+  errors.push((await runCli(["sessions", "show", "seen"], { home })).err);
+  const says = [
+    "refused this: The home is being opened.",
+    "refused this: status 404",
+    "does not answer",
+    "does not answer",
+  ];
+  for (const [index, each] of says.entries()) {
+    const [error, wayOut] = errors[index]?.split("\n") ?? [];
+    const start = `error: the server at ${url} has this home, and ${each}`;
+    assert.equal(error, `${start} [THROUGHLINE_UNAVAILABLE]`);
+    assert.match(wayOut ?? "", /stop the server and run this again\.$/);
+  }
+});
+
+test("a server that has not begun to answer after 10 s is given up", async (t) => {
+  const home = await homeWithChats(t);
+  await using _ = await openThroughline({ home });
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const { url, close } = await noteOther(home, () => resolve());
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const shown = runCli(["sessions", "show", "seen"], { home });
+  await asked;
+  t.mock.timers.tick(9_999);
+  const early = await Promise.race([shown, new Promise((done) => setImmediate(done))]);
+  assert.equal(early, undefined);
+  t.mock.timers.tick(1);
+  const { code, err } = await shown;
+  assert.equal(code, 1);
+  assert.ok(
+    err.startsWith(`error: the server at ${url} has this home, and does not answer [`),
+    err,
+  );
+  close();
+});
+
+test("what no path leads to is refused, and nothing else is shown, changed or forgotten", async (t) => {
+  const home = await homeWithChats(t);
+  const free = (await runCli(["sessions", "list", "--json"], { home })).out;
+  const { stop } = await serveHere(t, home);
+  for (const args of [
+    ["sessions", "show", "."],
+    ["sessions", "forget", "..", "--yes"],
+    ["sessions", "erase", "seen", ".."],
+    ["sessions", "erase", "seen", "."],
+    ["chat", "--chat", ".."],
+  ]) {
+    const { err } = await runCli(args, { home, io: fakeIo("hello\n") });
+    assert.match(err, /no path leads to the id "\.+" \[THROUGHLINE_INVALID\]/);
+  }
+  assert.equal((await runCli(["sessions", "list", "--json"], { home })).out, free);
+  await stop();
+});
+
 test("chat beside a server: SIGTERM cuts its answer short, and the server keeps what came", async (t) => {
   const home = await homeWithChats(t);
   await using model = await openAiServer(() => ({ text: "Once upon a time", hang: true }));
-  const { process } = await serve(t, home, "--model", `${model.url}#m`);
+  const { stop } = await serveHere(t, home, ["--model", `${model.url}#m`]);
   const chat = new Process(t, ["chat", "--chat", "tale"], { home });
   chat.child.stdin.write("tell me\n");
   await chat.prints("Once upon a");
-  chat.child.kill("SIGTERM");
-  assert.equal((await chat.ended()).code, 130);
+  assert.equal((await chat.kill("SIGTERM")).code, 130);
   const { out } = await runCli(["sessions", "show", "tale", "--json"], { home });
   const { messages } = JSON.parse(out);
   assert.equal(messages.length, 2);
   assert.match(messages[1].content, /^Once upon a/);
   assert.equal(messages[1].partial_reason, "stopped");
-  await stop(process);
+  await stop();
 });
 
 test("a server that is killed in the middle of an answer: chat says so with 1, and the message can be answered", async (t) => {
@@ -145,12 +337,12 @@ test("a server that is killed in the middle of an answer: chat says so with 1, a
     return n === 0 ? { text: "Once upon a time", hang: true } : { text: "Once upon a time" };
   });
   const named = ["--model", `${model.url}#m`];
-  const { process, url } = await serve(t, home, ...named);
+  const server = new Process(t, ["serve", "--port", "0", ...named], { home });
+  const url = await server.url();
   const chat = new Process(t, ["chat", "--chat", "tale"], { home });
   chat.child.stdin.end("tell me\n");
   await chat.prints("Once upon a");
-  process.child.kill("SIGKILL");
-  await process.ended();
+  await server.kill();
   const { code, out } = await chat.ended();
   assert.equal(code, 1);
   const says = `(the server at ${url} ended before it had answered: it may have done this)`;
@@ -166,7 +358,7 @@ test("a server that is killed in the middle of an answer: chat says so with 1, a
 
 test("beside a server, a model by its URL or a window is refused before anything is asked", async (t) => {
   const home = await homeWithChats(t);
-  const { process } = await serve(t, home);
+  const { stop } = await serveHere(t, home);
   for (const given of [
     ["--model", "http://127.0.0.1:9/v1#m"],
     ["--window", "4096"],
@@ -177,23 +369,18 @@ test("beside a server, a model by its URL or a window is refused before anything
     assert.match(err, /a server has this home.*\[THROUGHLINE_INVALID\]\nLeave them out here/);
   }
   const list = await runCli(["sessions", "list", "--json"], { home });
-  assert.equal(JSON.parse(list.out).chats.length, 3);
-  await stop(process);
+  assert.equal(JSON.parse(list.out).chats.length, 5);
+  await stop();
 });
 
 test("a server that is killed while it forgets: the command says that it may be done, and a start ends it", async (t) => {
   const home = await homeWithChats(t);
   await using _ = await openThroughline({ home });
   // A server that takes the request and ends.
-  const other = createServer((request, response) => {
+  const { url, close } = await noteOther(home, (response, request) => {
     if (request.method === "DELETE") response.socket?.destroy();
     else response.end('{"version":"9.9.9","status":"ok","row":{}}');
   });
-  other.listen(0, "127.0.0.1");
-  await once(other, "listening");
-  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-  const note = join(home, "lock.json");
-  fs.writeFileSync(note, JSON.stringify({ ...JSON.parse(fs.readFileSync(note, "utf8")), url }));
   const { code, err } = await runCli(["sessions", "forget", "work", "--yes"], { home });
   assert.equal(code, 1);
   const [version, error, wayOut] = err.split("\n");
@@ -206,6 +393,5 @@ test("a server that is killed while it forgets: the command says that it may be 
     `error: the server at ${url} ended before it had answered: it may have done this [THROUGHLINE_OUTCOME_UNKNOWN]`,
   );
   assert.match(wayOut ?? "", /^See what is there/);
-  other.close();
-  other.closeAllConnections();
+  close();
 });

@@ -3,7 +3,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
-import { fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { fakeIo, Process, postTo, runCli, temporaryDirectory } from "./support/command-line.ts";
 import { openAiServer } from "./support/openai-server.ts";
 
 const noSignals = process.platform === "win32" && "Windows has no signals";
@@ -44,15 +44,11 @@ test("an ephemeral chat and an ephemeral server write nothing anywhere", async (
   );
   assert.doesNotMatch(said.out, /It is kept|kept either way/);
   const serve = new Process(t, ["serve", "--ephemeral", "--port", "0"], { home, variables });
-  const response = await fetch(`${await serve.url()}/api/chats/a/messages`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: '{"content":"hello"}',
-  });
+  const url = await serve.url();
+  const response = await postTo(url, "/api/chats/a/messages", { content: "hello" });
   assert.equal(response.status, 200);
   assert.match(await response.text(), /Nothing that you say here is kept/);
-  serve.child.kill("SIGTERM");
-  assert.equal((await serve.ended()).code, 0);
+  assert.equal((await serve.kill("SIGTERM")).code, 0);
   assert.deepEqual(listing(directory), []);
 });
 
@@ -152,8 +148,7 @@ test("SIGTERM in the middle of an answer ends chat with 130, and what came is ke
   const chat = new Process(t, ["chat", "--model", `${server.url}#m`], { home });
   chat.child.stdin.write("tell me\n");
   await chat.prints("Once upon a");
-  chat.child.kill("SIGTERM");
-  assert.equal((await chat.ended()).code, 130);
+  assert.equal((await chat.kill("SIGTERM")).code, 130);
   const { messages } = JSON.parse(
     (await runCli(["sessions", "show", "local:me", "--json"], { home })).out,
   );

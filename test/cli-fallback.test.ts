@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { fakeIo, postTo, runCli, serveHere, temporaryDirectory } from "./support/command-line.ts";
 import { openAiServer } from "./support/openai-server.ts";
 import { jsonOf, problemOf } from "./support/server-fixture.ts";
 
@@ -24,13 +24,12 @@ test("a chat imported from ductor is answered in the terminal, which says once b
 test("a chat imported from ductor is answered over HTTP, which says once by what", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   assert.equal((await runCli(["import", ductor, "--from", "ductor"], { home })).code, 0);
-  const serve = new Process(t, ["serve", "--port", "0"], { home });
-  const url = `${await serve.url()}/api/chats/telegram%3A42/messages`;
-  const headers = { "content-type": "application/json" };
+  const { url, stop } = await serveHere(t, home);
   const say = async (content: string) =>
-    jsonOf(await fetch(url, { method: "POST", headers, body: JSON.stringify({ content }) }), 200);
+    jsonOf(await postTo(url, "/api/chats/telegram%3A42/messages", { content }), 200);
   assert.equal((await say("Hello")).notices[0], notice);
   assert.deepEqual((await say("And now?")).notices, []);
+  await stop();
 });
 
 test("a server that is named by URL is never asked for the model of another one", async (t) => {
@@ -73,13 +72,8 @@ test("a key in the environment does not let a session or a request choose a prov
   });
   const before = cloud.requests.length;
   assert.ok(before > 0, "the chat runs on the cloud");
-  const serve = new Process(t, ["serve", "--port", "0", "--model", "offline"], { home, variables });
-  const url = await serve.url();
-  const headers = { "content-type": "application/json" };
-  const say = (body: object) =>
-    fetch(`${url}/api/chats/local%3Ame/messages`, {
-      ...{ method: "POST", headers, body: JSON.stringify(body) },
-    });
+  const { url, stop } = await serveHere(t, home, ["--model", "offline"], variables);
+  const say = (body: object) => postTo(url, "/api/chats/local%3Ame/messages", body);
   const answer = await jsonOf(await say({ content: "My secret" }), 200);
   assert.equal(answer.assistant.provider, "offline");
   await problemOf(
@@ -90,6 +84,7 @@ test("a key in the environment does not let a session or a request choose a prov
   const { models } = await jsonOf(await fetch(`${url}/api/session`), 200);
   const standard = { provider: "offline", model: "offline" };
   assert.deepEqual(models, { standard, providers: ["offline"] });
+  await stop();
 });
 
 test("a chat whose key is gone is answered, and goes back to its model with the key", async (t) => {

@@ -7,18 +7,20 @@ import { within } from "../src/app/serve.ts";
 import { serverOf } from "../src/core/storage/files/lease-holder.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import type { Manifest, PackageMessage } from "../src/moments/package/record.ts";
-import { fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import {
+  fakeIo,
+  Process,
+  postTo,
+  runCli,
+  serveHere,
+  temporaryDirectory,
+} from "./support/command-line.ts";
 import { openAiServer } from "./support/openai-server.ts";
 
 const noSignals = process.platform === "win32" && "Windows has no signals";
 
-function post(url: string, chat: string, content: string, headers: Record<string, string> = {}) {
-  return fetch(`${url}/api/chats/${chat}/messages`, {
-    method: "POST",
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify({ content }),
-  });
-}
+const post = (url: string, chat: string, content: string, headers: Record<string, string> = {}) =>
+  postTo(url, `/api/chats/${chat}/messages`, { content }, headers);
 
 test("serve prints exactly one line on stdout when it is ready; SIGTERM, SIGINT and SIGHUP end it with 0", {
   skip: noSignals,
@@ -29,8 +31,7 @@ test("serve prints exactly one line on stdout when it is ready; SIGTERM, SIGINT 
     const serve = new Process(t, ["serve", "--port", "0"], { home });
     const url = await serve.url();
     assert.equal((await fetch(`${url}/healthz`)).status, 200);
-    serve.child.kill(signal);
-    const { code, out } = await serve.ended();
+    const { code, out } = await serve.kill(signal);
     assert.equal(code, 0, signal);
     assert.equal(
       out,
@@ -49,8 +50,7 @@ test("a server has 16 threads that wait for the disk, or as many as its environm
     const serve = new Process(t, ["serve", "--port", "0"], { home, variables });
     await serve.url();
     const threads = fs.readdirSync(`/proc/${serve.child.pid}/task`).length;
-    serve.child.kill("SIGKILL");
-    await serve.ended();
+    await serve.kill();
     return threads;
   };
   const [few, many] = [await threadsWith({ UV_THREADPOOL_SIZE: "4" }), await threadsWith({})];
@@ -58,15 +58,13 @@ test("a server has 16 threads that wait for the disk, or as many as its environm
 });
 
 test("a path or a query that is not well encoded is refused", async (t) => {
-  const serve = new Process(t, ["serve", "--port", "0"], { home: temporaryDirectory(t) });
-  const url = await serve.url();
+  const { url, stop } = await serveHere(t, temporaryDirectory(t));
   for (const path of ["chats/%ff", "chats/%zz", "chats/%ed%a0%80", "search?query=%ff"]) {
     const response = await fetch(`${url}/api/${path}`);
     assert.equal(response.status, 400, path);
     assert.match(await response.text(), /not well encoded/);
   }
-  serve.child.kill("SIGKILL");
-  await serve.ended();
+  await stop();
 });
 
 test("a shutdown that takes longer than its time ends the process with 1, and so does what holds it afterwards", async (t) => {
@@ -88,10 +86,11 @@ test("a shutdown that takes longer than its time ends the process with 1, and so
 test("the window that is named is the model's", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   await using model = await openAiServer();
-  const args = ["serve", "--port", "0", "--model", `${model.url}#m`, "--window", "16384"];
-  const serve = new Process(t, args, { home });
-  const answer = await fetch(`${await serve.url()}/api/chats/a/prompt`);
+  const args = ["--model", `${model.url}#m`, "--window", "16384"];
+  const { url, stop } = await serveHere(t, home, args);
+  const answer = await fetch(`${url}/api/chats/a/prompt`);
   assert.equal(((await answer.json()) as { window: number | null }).window, 16_384);
+  await stop();
 });
 
 test("SIGTERM while a turn streams keeps the message and the text so far, within 5 s", {
@@ -101,17 +100,12 @@ test("SIGTERM while a turn streams keeps the message and the text so far, within
   await using model = await openAiServer(() => ({ text: "Once upon a time", hang: true }));
   const args = ["serve", "--port", "0", "--model", `${model.url}#m`];
   const serve = new Process(t, args, { home });
-  const turn = await fetch(`${await serve.url()}/api/chats/a/messages`, {
-    method: "POST",
-    headers: { "content-type": "application/json", accept: "text/event-stream" },
-    body: '{"content":"tell me"}',
-  });
+  const turn = await post(await serve.url(), "a", "tell me", { accept: "text/event-stream" });
   const reader = turn.body!.pipeThrough(new TextDecoderStream()).getReader();
   let seen = "";
   while (!seen.includes("Once")) seen += (await reader.read()).value ?? "";
   const before = performance.now();
-  serve.child.kill("SIGTERM");
-  const { code } = await serve.ended();
+  const { code } = await serve.kill("SIGTERM");
   assert.equal(code, 0);
   assert.ok(performance.now() - before < 5_000);
   const { out } = await runCli(["sessions", "show", "a", "--json"], { home });
@@ -136,15 +130,12 @@ test("a second signal ends serve at once with 130, and the next start tells of t
   await asked.promise;
   const before = performance.now();
   serve.child.kill("SIGTERM");
-  serve.child.kill("SIGINT");
-  assert.equal((await serve.ended()).code, 130);
+  assert.equal((await serve.kill("SIGINT")).code, 130);
   assert.ok(performance.now() - before < 2_500, "before the time that turns are given");
   await turn;
-  const next = new Process(t, ["serve", "--port", "0"], { home });
-  await next.url();
-  assert.match(next.err.text, /^1 chat has an unanswered message: a\n/m);
-  next.child.kill("SIGTERM");
-  assert.equal((await next.ended()).code, 0);
+  const next = await serveHere(t, home);
+  assert.match(next.io.errors.text, /^1 chat has an unanswered message: a\n/m);
+  await next.stop();
 });
 
 for (const [what, code] of [
@@ -175,15 +166,10 @@ test("after a SIGKILL a reaction that names no answer is about the one before it
   const first = new Process(t, ["serve", "--port", "0"], { home });
   const said = await post(await first.url(), "local:me", "Tell me a joke");
   const { assistant } = (await said.json()) as { assistant: { content: string } };
-  first.child.kill("SIGKILL");
-  await first.ended();
-  const second = new Process(t, ["serve", "--port", "0"], { home });
-  const url = await second.url();
-  const recorded = await fetch(`${url}/api/feedback`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ sentiment: "positive", what: "the joke" }),
-  });
+  await first.kill();
+  const { url, stop } = await serveHere(t, home);
+  const liked = { sentiment: "positive", what: "the joke" };
+  const recorded = await postTo(url, "/api/feedback", liked);
   assert.equal(recorded.status, 201);
   const { name } = (await recorded.json()) as { name: string };
   const kept = await fetch(`${url}/api/feedback/${name}`);
@@ -193,6 +179,7 @@ test("after a SIGKILL a reaction that names no answer is about the one before it
   };
   assert.deepEqual([feedback.target?.how, feedback.num_messages], ["last-assistant", 2]);
   assert.equal(messages[feedback.target?.index ?? -1]?.text, assistant.content);
+  await stop();
 });
 
 test("a port that is in use is refused with the way out, and the home is let go of", async (t) => {
@@ -273,8 +260,7 @@ test("a token file is made, its token is asked for, and it is in no output and o
     const line = fs.readFileSync(`/proc/${serve.child.pid}/cmdline`, "utf8");
     assert.ok(!line.includes(token));
   }
-  serve.child.kill("SIGTERM");
-  const { out, err } = await serve.ended();
+  const { out, err } = await serve.kill("SIGTERM");
   assert.match(err, /^Created a new token: /);
   assert.ok(!`${out}${err}`.includes(token));
   assert.ok(!err.includes("hello"));
@@ -306,8 +292,7 @@ test("lock.json names a server that holds the home, never its token; after a SIG
   assert.ok(!note.includes(fs.readFileSync(file, "utf8").trim()));
   assert.equal(fs.statSync(join(home, "lock.json")).mode & 0o777, 0o600);
   await assert.rejects(openThroughline({ home }), { code: "THROUGHLINE_LOCKED" });
-  serve.child.kill("SIGKILL");
-  await serve.ended();
+  await serve.kill();
   assert.equal(fs.readFileSync(join(home, "lock.json"), "utf8"), note, "the dead left its note");
   assert.equal(serverOf(home), undefined);
   await using _ = await openThroughline({ home });
@@ -316,7 +301,7 @@ test("lock.json names a server that holds the home, never its token; after a SIG
   assert.equal(serverOf(home), undefined);
 });
 
-test("a torn tail is told of at the start", { skip: noSignals }, async (t) => {
+test("a torn tail is told of at the start", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   {
     await using throughline = await openThroughline({ home });
@@ -325,12 +310,10 @@ test("a torn tail is told of at the start", { skip: noSignals }, async (t) => {
   const [name = ""] = fs.readdirSync(join(home, "chats"));
   fs.appendFileSync(join(home, "chats", name), '{"id":"half');
   fs.rmSync(join(home, "index.db"));
-  const serve = new Process(t, ["serve", "--port", "0"], { home });
-  await serve.url();
+  const { io, stop } = await serveHere(t, home);
   assert.match(
-    serve.err.text,
+    io.errors.text,
     /Repaired at the start: chats\/a: torn_tail, 11 bytes, kept in quarantine/,
   );
-  serve.child.kill("SIGTERM");
-  await serve.ended();
+  await stop();
 });

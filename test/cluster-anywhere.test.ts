@@ -13,6 +13,7 @@ import {
   type ClusterPlace,
   memoryPlace,
   type Process,
+  type ProcessOptions,
   process,
   until,
   watchedModel,
@@ -62,14 +63,28 @@ function held(...words: string[]) {
   return { model: scriptedResponder([[first, step, ...rest]]), open: () => gate.resolve() };
 }
 
+/** Starts one more process, which is ended after the test. */
+type Join = (options?: ProcessOptions) => Promise<Process>;
+
 for (const [name, openPlace] of places) {
   /** Runs the work with so many processes, and ends them all. */
-  const together = (says: string, count: number, work: (place: ClusterPlace) => Promise<void>) =>
+  const together = (
+    says: string,
+    count: number,
+    work: (join: Join, place: ClusterPlace) => Promise<void>,
+  ) =>
     void test(`${name}, ${count} processes: ${says}`, { timeout: 120_000 }, async () => {
       const place = await openPlace();
+      const joined: Process[] = [];
+      const join: Join = async (options) => {
+        const one = await process(await place.open(), options);
+        joined.push(one);
+        return one;
+      };
       const alive = setInterval(() => undefined, 1_000); // timers of a storage keep no process alive
       try {
-        await work(place);
+        await work(join, place);
+        for (const each of joined) await end(each);
       } finally {
         clearInterval(alive);
         await place.end();
@@ -85,12 +100,11 @@ for (const [name, openPlace] of places) {
     together(
       `no two turns of a chat overlap, and each is answered once, seed ${seed}`,
       count,
-      async (place) => {
+      async (join) => {
         const random = seededRandom(seed);
         const { model, overlaps, said } = watchedModel(random);
         const processes: Process[] = [];
-        for (let i = 0; i < count; i++)
-          processes.push(await process(await place.open(), { model }));
+        for (let i = 0; i < count; i++) processes.push(await join({ model }));
         const turns = Array.from({ length: 40 }, (_, i) => {
           const at = processes[random(count)] as Process;
           const chatId = `chat-${random(4)}`;
@@ -122,17 +136,13 @@ for (const [name, openPlace] of places) {
             );
           }
         }
-        for (const each of processes) await end(each);
       },
     );
   }
 
-  together("the same message sent to both is one turn, answered alike", 2, async (place) => {
+  together("the same message sent to both is one turn, answered alike", 2, async (join) => {
     const { model, open } = held("Hi ", "there");
-    const [a, b] = [
-      await process(await place.open(), { model }),
-      await process(await place.open()),
-    ];
+    const [a, b] = [await join({ model }), await join()];
     const first = a.turns.submit(chat, { id: "m1", content: "Hello" });
     await until(() => model.requests.length === 1);
     const second = b.turns.submit(chat, { id: "m1", content: "Hello" });
@@ -143,15 +153,11 @@ for (const [name, openPlace] of places) {
     assert.deepEqual(await contents(b), ["Hello", "Hi there"]);
     const other = b.turns.submit(chat, { id: "m1", content: "Something else" });
     await assert.rejects(other.done, { code: "THROUGHLINE_ID_CONFLICT" });
-    for (const each of [a, b]) await end(each);
   });
 
-  together("the same Idempotency-Key at both is one message", 2, async (place) => {
+  together("the same Idempotency-Key at both is one message", 2, async (join) => {
     const { model, open } = held("Hi ", "there");
-    const [a, b] = [
-      await process(await place.open(), { model }),
-      await process(await place.open()),
-    ];
+    const [a, b] = [await join({ model }), await join()];
     const key = { "idempotency-key": "once" };
     const first = a.post(`${path}/messages`, { content: "Hello" }, key);
     await until(() => model.requests.length === 1);
@@ -160,16 +166,15 @@ for (const [name, openPlace] of places) {
     const [here, there] = [await jsonOf(await first, 200), await jsonOf(await second, 200)];
     assert.equal(there.assistant.id, here.assistant.id);
     assert.deepEqual(await contents(a), ["Hello", "Hi there"]);
-    for (const each of [a, b]) await end(each);
   });
 
   together(
     "a message that waits for another process is kept, and shown as waiting",
     2,
-    async (place) => {
+    async (join) => {
       const { model, open } = held("one");
-      const b = await process(await place.open(), { model: scriptedResponder([["two"]]) });
-      const a = await process(await place.open(), { model });
+      const b = await join({ model: scriptedResponder([["two"]]) });
+      const a = await join({ model });
       const first = a.turns.submit(chat, { id: "m1", content: "1" });
       await until(() => model.requests.length === 1);
       const second = b.turns.submit(chat, { id: "m2", content: "2" });
@@ -182,19 +187,15 @@ for (const [name, openPlace] of places) {
       await Promise.all([first.done, second.done]);
       assert.deepEqual(await contents(a), ["1", "one", "2", "two"]);
       assert.equal((await jsonOf(await a.ask(path), 200)).running, false);
-      for (const each of [a, b]) await end(each);
     },
   );
 
   together(
     "an answer is stopped from the other process, and what came is kept",
     2,
-    async (place) => {
+    async (join) => {
       const model = scriptedResponder([["Once ", { type: "hang" }]]);
-      const [a, b] = [
-        await process(await place.open(), { model }),
-        await process(await place.open()),
-      ];
+      const [a, b] = [await join({ model }), await join()];
       const turn = a.turns.submit(chat, { content: "Tell me" });
       for await (const { type } of turn.progress()) if (type === "text") break;
       assert.deepEqual(await jsonOf(await b.post(`${path}/stop`), 200), { stopped: true });
@@ -202,19 +203,15 @@ for (const [name, openPlace] of places) {
       assert.deepEqual(await contents(b), ["Tell me", "Once "]);
       await until(async () => !(await b.turns.stopAnywhere(chat)));
       assert.deepEqual(await jsonOf(await b.post(`${path}/stop`), 200), { stopped: false });
-      for (const each of [a, b]) await end(each);
     },
   );
 
-  together("an answer regenerated at both is made once", 2, async (place) => {
+  together("an answer regenerated at both is made once", 2, async (join) => {
     const first = scriptedResponder([
       ["one"],
       [{ type: "wait", until: Promise.resolve() }, "better"],
     ]);
-    const [a, b] = [
-      await process(await place.open(), { model: first }),
-      await process(await place.open()),
-    ];
+    const [a, b] = [await join({ model: first }), await join()];
     await a.turns.submit(chat, { id: "m1", content: "Hello" }).done;
     const here = await a.turns.retry(chat, { id: "r1" });
     const there = await b.turns.retry(chat, { id: "r1" });
@@ -224,15 +221,11 @@ for (const [name, openPlace] of places) {
       [answerId("m1", "r1"), answerId("m1", "r1")],
     );
     assert.equal(answers[1]?.assistant?.content, "better");
-    for (const each of [a, b]) await end(each);
   });
 
-  together("a chat is read as it is stored, whoever changed it", 2, async (place) => {
+  together("a chat is read as it is stored, whoever changed it", 2, async (join) => {
     const model = scriptedResponder([["Hi"], ["Again"]]);
-    const [a, b] = [
-      await process(await place.open(), { model }),
-      await process(await place.open(), { model }),
-    ];
+    const [a, b] = [await join({ model }), await join({ model })];
     await a.turns.submit(chat, { content: "Hello" }).done;
     assert.equal((await a.chats.row(chat)).title, "Hello");
     await b.chats.rename(chat, "Named elsewhere");
@@ -243,18 +236,14 @@ for (const [name, openPlace] of places) {
     // Born again under the same id: nothing of the old one is in its head.
     await b.turns.submit(chat, { content: "Again" }).done;
     assert.equal((await a.chats.row(chat)).title, "Again");
-    for (const each of [a, b]) await end(each);
   });
 
   together(
     "what was forgotten or reset in one process is in no working memory",
     2,
-    async (place) => {
+    async (join) => {
       const model = scriptedResponder([["Hi"], ["Hi"], ["Hi"]]);
-      const [a, b] = [
-        await process(await place.open(), { model }),
-        await process(await place.open()),
-      ];
+      const [a, b] = [await join({ model }), await join()];
       for (const id of ["forgotten", "reset", "kept"]) {
         await a.turns.submit(id, { content: "a secret" }).done;
       }
@@ -263,52 +252,35 @@ for (const [name, openPlace] of places) {
       const left = () => a.workingMemory.stats().map(({ chat_id }) => chat_id);
       await until(() => left().length === 1);
       assert.deepEqual(left(), ["kept"]);
-      for (const each of [a, b]) await end(each);
     },
   );
 
-  together("forgetting a chat ends the turns of every process there first", 2, async (place) => {
-    const model = scriptedResponder([["A secret ", { type: "hang" }]]);
-    const [a, b] = [
-      await process(await place.open(), { model }),
-      await process(await place.open()),
-    ];
-    const turn = a.turns.submit(chat, { content: "a secret" });
-    for await (const { type } of turn.progress()) if (type === "text") break;
-    const waits = a.turns.submit(chat, { content: "another secret" });
-    await jsonOf(await b.ask(path, { method: "DELETE" }), 200);
-    await Promise.allSettled([turn.done, waits.done]);
-    await until(() => a.turns.size === 0);
-    await until(() => a.workingMemory.stats().length === 0);
-    assert.deepEqual((await a.chats.list()).chats, []);
-    for (const each of [a, b]) await end(each);
-  });
+  for (const where of ["the process of the turn", "the one that forgets"]) {
+    together(
+      `forgetting a chat ends its turn, and what waits for it in ${where}`,
+      2,
+      async (join) => {
+        const model = scriptedResponder([["A secret ", { type: "hang" }]]);
+        const [a, b] = [await join({ model }), await join()];
+        const turn = a.turns.submit(chat, { content: "a secret" });
+        for await (const { type } of turn.progress()) if (type === "text") break;
+        const at = where === "the process of the turn" ? a : b;
+        const waits = at.turns.submit(chat, { content: "another secret" });
+        await until(async () => (await a.chats.existing(chat)).head.pending !== undefined);
+        await jsonOf(await b.ask(path, { method: "DELETE" }), 200);
+        await Promise.allSettled([turn.done, waits.done]);
+        await until(() => a.turns.size === 0 && b.turns.size === 0);
+        await until(() => a.workingMemory.stats().length === 0);
+        assert.deepEqual((await a.chats.list()).chats, []);
+      },
+    );
+  }
 
-  together(
-    "forgetting a chat also ends what waits in the same process for another's turn",
-    2,
-    async (place) => {
-      const model = scriptedResponder([["A secret ", { type: "hang" }]]);
-      const [a, b] = [
-        await process(await place.open(), { model }),
-        await process(await place.open()),
-      ];
-      const turn = a.turns.submit(chat, { content: "a secret" });
-      for await (const { type } of turn.progress()) if (type === "text") break;
-      const waits = b.turns.submit(chat, { content: "another secret" });
-      await until(async () => (await a.chats.existing(chat)).head.pending !== undefined);
-      await jsonOf(await b.ask(path, { method: "DELETE" }), 200);
-      await Promise.allSettled([turn.done, waits.done]);
-      assert.deepEqual((await a.chats.list()).chats, []);
-      for (const each of [a, b]) await end(each);
-    },
-  );
-
-  together("watchers of every server hear of a turn once, in order", 4, async (place) => {
+  together("watchers of every server hear of a turn once, in order", 4, async (join) => {
     const long = "x".repeat(20_000);
     const model = scriptedResponder([["Hi"], [long]]);
-    const processes = [await process(await place.open(), { model })];
-    for (let i = 0; i < 3; i++) processes.push(await process(await place.open()));
+    const processes = [await join({ model })];
+    for (let i = 0; i < 3; i++) processes.push(await join());
     const streams = await Promise.all(
       processes.map(async (each) => (await each.ask("/api/events")).body),
     );
@@ -330,11 +302,10 @@ for (const [name, openPlace] of places) {
         "session renamed",
       ]);
     }
-    for (const each of processes) await end(each);
   });
 
-  together("a process that starts leaves alone what another one is writing", 2, async (place) => {
-    const a = await process(await place.open());
+  together("a process that starts leaves alone what another one is writing", 2, async (join) => {
+    const a = await join();
     const gate = Promise.withResolvers<void>();
     async function* messages() {
       for (let i = 0; i < 300; i++) yield { message: { role: "user" as const, content: `m${i}` } };
@@ -343,17 +314,16 @@ for (const [name, openPlace] of places) {
     }
     const writing = a.chats.write(chat, messages(), {});
     await until(async () => (await a.chats.state(chat)).head?.unfinished === true);
-    const b = await process(await place.open());
+    const b = await join();
     gate.resolve();
     await writing;
     assert.equal((await b.chats.row(chat)).message_count, 301);
-    for (const each of [a, b]) await end(each);
   });
 
   together(
     "a process that ends leaves the run to the others, and the last one ends it",
     2,
-    async (place) => {
+    async (_, place) => {
       const watching = await process(await place.open());
       const a = await awakeProcess(await place.open());
       const b = await awakeProcess(await place.open());
@@ -396,7 +366,7 @@ for (const [name, openPlace] of places) {
     },
   );
 
-  together("processes that end at once end the run once", 4, async (place) => {
+  together("processes that end at once end the run once", 4, async (_, place) => {
     const up = await Promise.all(Array.from({ length: 4 }, () => place.open().then(awakeProcess)));
     assert.equal(new Set(up.map(({ run }) => run.runId)).size, 1);
     await Promise.all(up.map(end));

@@ -1,5 +1,5 @@
-// Forgetting reaches every place in which something of a chat is kept: a row for each place, and for each way in
-// which a chat is forgotten. Real files, read whole.
+// Forgetting reaches every place in which something of a chat is kept: a row for each place, a test for each way in
+// which chats are forgotten. Real files, read whole.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -116,29 +116,34 @@ const places: Readonly<Record<string, Place>> = {
   },
 };
 
-/** Who forgets, and what is started again before the bytes are looked for. */
-const ways: Readonly<Record<string, (home: string, running: Running) => Promise<unknown>>> = {
-  "the process that has it": async (_, { throughline }) => {
-    const receipt = await throughline.chats.forget("a");
-    await throughline.close();
-    return receipt;
-  },
+interface Way {
+  readonly forget: (chatId: string) => Promise<Receipt>;
+  readonly end: () => Promise<unknown>;
+}
+
+/** Who forgets. */
+const ways: Readonly<Record<string, (home: string, running: Running) => Promise<Way>>> = {
+  "the process that has it": async (_, { throughline }) => ({
+    forget: (id) => throughline.chats.forget(id),
+    end: () => throughline.close(),
+  }),
   "a request over HTTP": async (_, { throughline }) => {
     const c = await companion([], { throughline });
-    const receipt = await jsonOf(await c.ask("/api/chats/a", { method: "DELETE" }), 200);
-    await c.turns.close(0);
-    await throughline.close();
-    return receipt;
+    return {
+      forget: async (id) => jsonOf(await c.ask(`/api/chats/${id}`, { method: "DELETE" }), 200),
+      end: () => c.turns.close(0).then(() => throughline.close()),
+    };
   },
   "a process without features": async (home, { throughline }) => {
     await throughline.close();
-    await using bare = await openThroughline({ home });
-    return await bare.chats.forget("a");
+    const bare = await openThroughline({ home });
+    return { forget: (id) => bare.chats.forget(id), end: () => bare.close() };
   },
   "the command line": async (home, { throughline }) => {
     await throughline.close();
-    const { out } = await runCli(["sessions", "forget", "a", "--yes", "--json"], { home });
-    return JSON.parse(out);
+    const forget = async (id: string) =>
+      JSON.parse((await runCli(["sessions", "forget", id, "--yes", "--json"], { home })).out);
+    return { forget, end: async () => undefined };
   },
 };
 
@@ -147,47 +152,61 @@ interface Receipt {
   readonly unreachable: readonly string[];
 }
 
-/** Features that were not loaded remove theirs when they start. */
-async function startAgain(home: string): Promise<void> {
-  const { throughline } = await start(home);
-  await throughline.close();
-}
+/** One chat for each place, that is forgotten, and another one that is kept. */
+const chats = Object.entries(places).map(([what, place], nth) => {
+  const [forgotten, kept] = [`lighthouse-${nth}-`, `harbour-${nth}-`];
+  return { what, place, forgotten, kept, ids: [`a${nth}`, `b${nth}`] as const };
+});
 
-async function fill(t: TestContext, wanted: readonly Place[], words: Record<"a" | "b", string>) {
+/** A home in which each place has something of its two chats. */
+async function fill(t: TestContext) {
   const home = join(temporaryDirectory(t), "home");
   const running = await start(home);
-  for (const [chatId, said] of Object.entries(words)) {
-    for (const place of wanted) await place.fill(running, chatId, said);
+  for (const { place, forgotten, kept, ids } of chats) {
+    for (const [nth, word] of [forgotten, kept].entries()) {
+      await place.fill(running, ids[nth] ?? "", `${word} ${randomText(2_000)}`);
+    }
   }
   return { home, running };
 }
 
-for (const [way, forget] of Object.entries(ways)) {
-  for (const [what, place] of Object.entries(places)) {
-    test(`a chat that ${way} forgets leaves nothing in ${what}, and another chat keeps its own`, async (t) => {
-      const words = { a: `lighthouse ${randomText(2_000)}`, b: `harbour ${randomText(2_000)}` };
-      const { home, running } = await fill(t, [place], words);
-      if (!place.isInMemory) assert.ok(bytesUnder(home).includes("lighthouse"));
-      const { removed, unreachable } = (await forget(home, running)) as Receipt;
+for (const [way, begin] of Object.entries(ways)) {
+  test(`chats that ${way} forgets leave nothing in any place, and others keep their own`, async (t) => {
+    const { home, running } = await fill(t);
+    const full = bytesUnder(home);
+    for (const { what, place, forgotten } of chats) {
+      assert.ok(place.isInMemory || full.includes(forgotten), what);
+    }
+    const { forget, end } = await begin(home, running);
+    const receipts: Receipt[] = [];
+    for (const { ids } of chats) receipts.push(await forget(ids[0]));
+    await end();
+    for (const [nth, { what, place }] of chats.entries()) {
+      const { removed = [], unreachable = [] } = receipts[nth] ?? {};
       const isLoaded = !["companion", "packages"].includes(place.receipt.place);
       const isHere = ["the process that has it", "a request over HTTP"].includes(way);
       const isReached = isHere || (isLoaded && !place.isInMemory);
       const isNamed = removed.some(
         (each) => JSON.stringify(each) === JSON.stringify(place.receipt),
       );
-      if (isReached) assert.ok(isNamed, JSON.stringify(removed));
+      if (isReached) assert.ok(isNamed, `${what}: ${JSON.stringify(removed)}`);
       else if (!isNamed && !place.isInMemory) {
         const says = "kept here, and not loaded in this process; removed when it is next started";
         assert.ok(
           unreachable.some((each) => each.endsWith(says)),
-          unreachable.join("; "),
+          `${what}: ${unreachable.join("; ")}`,
         );
       }
-      // What the companion heard of it too.
-      if (unreachable.length > 0) await startAgain(home);
-      const left = bytesUnder(home);
-      assert.ok(!left.includes("lighthouse"));
-      assert.equal(left.includes("harbour"), !place.isInMemory);
-    });
-  }
+    }
+    // Features that were not loaded remove theirs when they start, and what the companion heard.
+    if (receipts.some(({ unreachable }) => unreachable.length > 0)) {
+      const { throughline } = await start(home);
+      await throughline.close();
+    }
+    const left = bytesUnder(home);
+    for (const { what, place, forgotten, kept } of chats) {
+      assert.ok(!left.includes(forgotten), what);
+      assert.equal(left.includes(kept), !place.isInMemory, what);
+    }
+  });
 }

@@ -4,23 +4,20 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { isThroughlineError } from "../src/core/errors.ts";
 import { openThroughline } from "../src/core/throughline.ts";
+import { Process } from "./support/command-line.ts";
 import {
   getJson,
   inKeptDirectory,
   killUnderLoad,
   listChats,
   readChat,
-  ServerProcess,
   say,
 } from "./support/kill-harness.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 
-function startServer(t: TestContext, home: string): ServerProcess {
-  const server = new ServerProcess(home);
-  t.after(() => server.child.kill("SIGKILL"));
-  return server;
-}
+const startServer = (t: TestContext, home: string) =>
+  new Process(t, ["serve", "--port", "0"], { home });
 
 test("everything answered over HTTP is there after 2 kills under load of 3 clients in 4 chats", async (t) => {
   await inKeptDirectory("seed 1", async (directory) => {
@@ -66,14 +63,15 @@ test(`${chats} chats opened and written 10 at a time are all kept when their ser
     const first = startServer(t, home);
     const url = await first.url();
     const startMs = performance.now() - first.startedAt;
-    // The fastest of three: what else the machine does is not what is measured.
+    // At most three times: what else the machine does is not what is measured.
     let refusedMs = Number.POSITIVE_INFINITY;
-    for (let attempt = 0; attempt < 3; attempt++) {
+    for (let attempt = 0; attempt < 3 && refusedMs >= startMs + 1_000; attempt++) {
       const second = startServer(t, home);
-      assert.equal(await second.ended, 1);
+      const { code, err } = await second.ended();
+      assert.equal(code, 1);
       refusedMs = Math.min(refusedMs, performance.now() - second.startedAt);
-      assert.ok(second.errors.includes(`process ${first.pid} on `), second.errors);
-      assert.match(second.errors, /THROUGHLINE_LOCKED/);
+      assert.ok(err.includes(`process ${first.child.pid} on `), err);
+      assert.match(err, /THROUGHLINE_LOCKED/);
     }
     // Loading takes what it took the first, which came further.
     assert.ok(refusedMs < startMs + 1_000, `refused after ${refusedMs} ms, started in ${startMs}`);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { Process, temporaryDirectory } from "./support/command-line.ts";
+import { Process, postTo, temporaryDirectory } from "./support/command-line.ts";
 
 /** An SDK that appends the attributes of each span to a file, as it ends. @returns what Node preloads. */
 function preloaded(folder: string, to: string): string {
@@ -38,17 +38,12 @@ async function serve(t: TestContext, home: string, node: readonly string[]) {
   const server = new Process(t, ["serve", "--port", "0"], { home, node });
   const url = await server.url();
   const say = async (content: string) => {
-    const response = await fetch(`${url}/api/chats/me/messages`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ content }),
-    });
+    const response = await postTo(url, "/api/chats/me/messages", { content });
     assert.equal(response.status, 200);
     return (await response.json()) as { readonly user: Record<string, unknown> };
   };
   const kill = async () => {
-    server.child.kill("SIGKILL");
-    await server.ended();
+    await server.kill();
   };
   return { say, kill };
 }

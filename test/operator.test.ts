@@ -4,7 +4,14 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
-import { fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import {
+  fakeIo,
+  Process,
+  postTo,
+  runCli,
+  serveHere,
+  temporaryDirectory,
+} from "./support/command-line.ts";
 import { openAiServer } from "./support/openai-server.ts";
 
 const words = "xylophone";
@@ -47,8 +54,7 @@ async function scrape(url: string) {
 
 test("metrics say how large the home is by part, how long syncs take, what is damaged, and of the last backup", async (t) => {
   const home = await homeOf(t);
-  const serve = new Process(t, ["serve", "--port", "0"], { home });
-  const url = await serve.url();
+  const { url, stop } = await serveHere(t, home);
   const first = await scrape(url);
   const part = (name: string) => first.get(`home_bytes{part="${name}"}`) ?? -1;
   assert.equal(part("attachments"), 3_000);
@@ -56,11 +62,7 @@ test("metrics say how large the home is by part, how long syncs take, what is da
   assert.equal(first.has("last_backup_time_seconds"), false);
   // Reading finds the damage.
   await fetch(`${url}/api/chats/b/messages`);
-  await fetch(`${url}/api/chats/a/messages`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: '{"content":"hello"}',
-  });
+  await postTo(url, "/api/chats/a/messages", { content: "hello" });
   const before = Date.now();
   const directory = join(home, "..", "backup");
   assert.equal((await runCli(["backup", directory], { home })).code, 1);
@@ -72,8 +74,7 @@ test("metrics say how large the home is by part, how long syncs take, what is da
   const made = (later.get("last_backup_time_seconds") ?? 0) * 1000;
   assert.ok(made >= before && made <= Date.now());
   assert.equal(fs.existsSync(join(directory, "last-backup.json")), false);
-  serve.child.kill("SIGTERM");
-  assert.equal((await serve.ended()).code, 0);
+  await stop();
 });
 
 test("doctor names the damaged chat, the sizes, and the last backup with whether it is whole", async (t) => {
@@ -96,21 +97,13 @@ test("metrics count a provider's waits and errors", async (t) => {
   await using model = await openAiServer((n) =>
     n === 0 ? { status: 429, retryAfter: 0.01 } : n === 1 ? {} : { status: 400 },
   );
-  const serve = new Process(t, ["serve", "--port", "0", "--model", `${model.url}#m`], { home });
-  const url = await serve.url();
-  for (let n = 0; n < 2; n++) {
-    await fetch(`${url}/api/chats/a/messages`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: `{"content":"${words}"}`,
-    });
-  }
+  const { url, stop } = await serveHere(t, home, ["--model", `${model.url}#m`]);
+  for (let n = 0; n < 2; n++) await postTo(url, "/api/chats/a/messages", { content: words });
   const values = await scrape(url);
   const of = (name: string) => values.get(`provider_${name}_total{provider="openai-compatible"}`);
   assert.deepEqual([of("waits"), of("errors")], [1, 1]);
   assert.ok((of("wait_seconds") ?? -1) >= 0);
-  serve.child.kill("SIGTERM");
-  assert.equal((await serve.ended()).code, 0);
+  await stop();
 });
 
 test("at its usual level the log of a server says that a chat was forgotten, and holds no word and no id of it", async (t) => {
@@ -119,8 +112,7 @@ test("at its usual level the log of a server says that a chat was forgotten, and
   const url = await serve.url();
   await fetch(`${url}/api/chats/c`, { method: "DELETE" });
   await fetch(`${url}/api/chats/nothing`, { method: "DELETE" });
-  serve.child.kill("SIGTERM");
-  const { err } = await serve.ended();
+  const { err } = await serve.kill("SIGTERM");
   const lines = err.split("\n").filter((line) => line.includes("a chat was forgotten"));
   assert.equal(lines.length, 1, err);
   const { level, chat_hash, removed, unreachable } = JSON.parse(lines[0] ?? "");

@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
 import { openPostgresStorage } from "../src/postgres/postgres.ts";
+import { temporaryDirectory } from "./support/command-line.ts";
 import { HeldClock } from "./support/held-clock.ts";
 import { noPostgres, withPostgres } from "./support/test-postgres.ts";
 
@@ -35,9 +33,7 @@ async function companion(t: TestContext, kept: Kept) {
 async function placeFor(t: TestContext, kept: Kept) {
   if (kept === "in memory") return { storage: "memory" } as const;
   if (kept === "in files") {
-    const home = mkdtempSync(join(tmpdir(), "throughline-search-"));
-    t.after(() => rmSync(home, { recursive: true }));
-    return { home };
+    return { home: temporaryDirectory(t) };
   }
   const server = await withPostgres();
   const pool = server.pool(await server.newDatabase());

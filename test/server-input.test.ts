@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { everything } from "./support/everything.ts";
 import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
 const messages = `${me}/messages`;
@@ -151,16 +152,35 @@ for (const [type, isRight] of [
   ["multipart/form-data", false],
   ["", false],
 ] as const) {
-  for (const path of [messages, `${me}/stop`, `${me}/clear`, "/api/sign-in"]) {
-    test(`POST ${path} as ${type || "nothing"} is ${isRight ? "read" : "refused with 415"}`, async () => {
-      const c = await companion([["Hi"]]);
+  test(`a body as ${type || "nothing"} is ${isRight ? "read" : "refused with 415"}`, async () => {
+    const c = await companion([["Hi"]]);
+    for (const path of [messages, `${me}/stop`, `${me}/clear`, "/api/sign-in"]) {
       const headers = { "content-type": type };
       const response = await c.ask(path, { method: "POST", body: '{"content":"a"}', headers });
-      if (isRight) assert.notEqual(response.status, 415);
+      if (isRight) assert.notEqual(response.status, 415, path);
       else await problemOf(response, 415, "THROUGHLINE_MEDIA_TYPE");
-    });
-  }
+    }
+  });
 }
+
+test("no route takes text in place of JSON, or more than a body may have", async () => {
+  await using c = await everything();
+  const { paths } = await c.get("/api/openapi.json");
+  const routes = Object.keys(paths).filter(
+    (path) => paths[path].post?.requestBody?.content["application/json"] !== undefined,
+  );
+  assert.ok(routes.length > 30, `${routes.length} routes`);
+  const large = JSON.stringify({ content: "x".repeat(mebibyte) });
+  const text = { "content-type": "text/plain" };
+  const name = "2026-03-04T09-15-00_positive_fb_0a1b2c3d4e5f";
+  for (const route of routes) {
+    const path = route.replace("{name}", name).replaceAll(/\{\w+\}/g, "x");
+    const asText = await c.ask(path, { method: "POST", body: "{}", headers: text });
+    await problemOf(asText, 415, "THROUGHLINE_MEDIA_TYPE");
+    const tooLarge = await c.ask(path, { method: "POST", body: large });
+    await problemOf(tooLarge, 413, "THROUGHLINE_TOO_LARGE");
+  }
+});
 
 for (const [bytes, status] of [
   [mebibyte - 1, 200],

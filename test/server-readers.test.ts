@@ -5,20 +5,17 @@ import { connect, type Socket } from "node:net";
 import { before, type TestContext, test } from "node:test";
 import { buildPage } from "../scripts/build-page.ts";
 import type { ScriptedStep } from "./support/scripted-responder.ts";
-import { companion, type FixtureOptions, me, words } from "./support/server-fixture.ts";
+import { type FixtureOptions, listening, me, words } from "./support/server-fixture.ts";
 
 before(() => buildPage());
 
-async function listening(
+async function withSockets(
   t: TestContext,
   script: readonly (readonly ScriptedStep[])[] = [],
   options: FixtureOptions = {},
 ) {
-  const c = await companion(script, options);
-  const { port } = await c.listen({ port: 0 });
-  t.after(async () => {
-    await Promise.all([c.turns.close(0), c.server.close()]);
-  });
+  const c = await listening(t, script, options);
+  const { port } = c;
   const sockets: Socket[] = [];
   t.after(() => {
     for (const socket of sockets) socket.destroy();
@@ -41,10 +38,10 @@ async function listening(
       "",
       body,
     ].join("\r\n");
-  return { ...c, port, open, wire };
+  return { ...c, open, wire };
 }
 
-type Listening = Awaited<ReturnType<typeof listening>>;
+type Listening = Awaited<ReturnType<typeof withSockets>>;
 
 /** The path of the largest file of the page, and its size. */
 async function largestFile(c: Listening): Promise<{ path: string; bytes: number }> {
@@ -72,7 +69,7 @@ async function rest(socket: Socket): Promise<string> {
 test("a pipelined request is not begun until the answer before it was written", async (t) => {
   const gate = Promise.withResolvers<void>();
   const script: ScriptedStep[][] = [[{ type: "wait", until: gate.promise }, "First"], ["Second"]];
-  const c = await listening(t, script);
+  const c = await withSockets(t, script);
   const socket = await c.open();
   const say = (content: string) => c.wire("POST", `${me}/messages`, JSON.stringify({ content }));
   const other = c.wire("POST", "/api/chats/other/messages", '{"content":"two"}');
@@ -96,7 +93,7 @@ test("a pipelined request is not begun until the answer before it was written", 
 
 test("requests that wait on one connection are bounded: one more closes it", async (t) => {
   const gate = Promise.withResolvers<void>();
-  const c = await listening(t, [[{ type: "wait", until: gate.promise }, "First"]]);
+  const c = await withSockets(t, [[{ type: "wait", until: gate.promise }, "First"]]);
   const health = c.wire("GET", "/healthz");
   const post = c.wire("POST", `${me}/messages`, '{"content":"one"}');
   const patient = await c.open();
@@ -117,7 +114,7 @@ test("requests that wait on one connection are bounded: one more closes it", asy
 });
 
 test("page files that are asked for and never read share one buffer", async (t) => {
-  const c = await listening(t);
+  const c = await withSockets(t);
   const { path, bytes } = await largestFile(c);
   const before = process.memoryUsage().arrayBuffers;
   // More than the kernel takes for a reader that takes nothing.
@@ -133,7 +130,7 @@ test("page files that are asked for and never read share one buffer", async (t) 
 
 test("a client that takes nothing of its answer is let go of", async (t) => {
   const limits = { connections: 1, writeTimeoutMs: 50 };
-  const c = await listening(t, [], { limits });
+  const c = await withSockets(t, [], { limits });
   const { path, bytes } = await largestFile(c);
   const stalled = await c.open();
   stalled.write(c.wire("GET", path).repeat(17));
@@ -153,7 +150,9 @@ test("a client that takes nothing of its answer is let go of", async (t) => {
 test("who waits for an answer, or reads slowly, is not let go of", async (t) => {
   const gate = Promise.withResolvers<void>();
   const limits = { writeTimeoutMs: 1_000 };
-  const c = await listening(t, [[{ type: "wait", until: gate.promise }, "Here I am"]], { limits });
+  const c = await withSockets(t, [[{ type: "wait", until: gate.promise }, "Here I am"]], {
+    limits,
+  });
   const { path, bytes } = await largestFile(c);
   const waiting = fetch(`http://127.0.0.1:${c.port}${me}/messages`, {
     method: "POST",
@@ -187,7 +186,7 @@ test("who waits for an answer, or reads slowly, is not let go of", async (t) => 
 });
 
 test("one client's address gets part of the connections, and the others are served", async (t) => {
-  const c = await listening(t, [], { limits: { connectionsPerClient: 2 } });
+  const c = await withSockets(t, [], { limits: { connectionsPerClient: 2 } });
   const closing = c.wire("GET", "/healthz").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
   const ask = async (localAddress?: string) => {
     const socket = await c.open(localAddress);

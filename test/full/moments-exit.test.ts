@@ -147,7 +147,7 @@ for (const [says, signals, isKept, ends] of ways) {
         server.child.kill(signal);
         await new Promise((resolve) => setImmediate(resolve));
       }
-      const code = await server.ended;
+      const { code } = await server.ended();
       assert.equal(code, ends);
       assert.ok(performance.now() - told < 5_000, "it is gone within 5 s");
       await answered;

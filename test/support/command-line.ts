@@ -1,4 +1,5 @@
 // The command line for tests: as a call in this process, and as a process of its own.
+import assert from "node:assert/strict";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
@@ -112,15 +113,51 @@ export async function runCli(
   return { code, out: io.output.text, err: io.errors.text };
 }
 
-/** A command line in a process of its own; killed after the test if it is still there. */
+/** `serve` in this process, until the test stops it or ends. */
+export async function serveHere(
+  t: TestContext,
+  home: string,
+  args: readonly string[] = [],
+  variables: Variables = {},
+) {
+  const io = fakeIo();
+  const ended = runCli(["serve", "--port", "0", ...args], { home, io, variables });
+  t.after(() => io.signal("SIGTERM"));
+  const failed = ended.then(({ err }) => Promise.reject(new Error(err)));
+  await Promise.race([io.output.has("listening"), failed]);
+  failed.catch(() => undefined); // it may end as it likes from now on
+  const stop = async () => {
+    io.signal("SIGTERM");
+    const { code, err } = await ended;
+    assert.equal(code, 0, err);
+  };
+  return { io, url: /http:\/\/\S+/.exec(io.output.text)?.[0] ?? "", stop };
+}
+
+/** Posts JSON to a server. */
+export function postTo(
+  url: string,
+  path: string,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return fetch(`${url}${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+/** A command line in a process of its own; killed after its test, if it has one, if it is still there. */
 export class Process {
   readonly child: ChildProcessWithoutNullStreams;
+  readonly startedAt = performance.now();
   readonly out = new Collected();
   readonly err = new Collected();
   readonly #ended: Promise<Ended>;
 
   constructor(
-    t: TestContext,
+    t: TestContext | undefined,
     args: readonly string[],
     options: {
       readonly home: string;
@@ -144,6 +181,7 @@ export class Process {
     this.#ended = once(this.child, "close").then(([code]) => {
       return { code: code as number | null, out: this.out.text, err: this.err.text };
     });
+    if (t === undefined) return;
     const started = processes.get(t) ?? new Set();
     processes.set(t, started.add(this));
     t.after(() => endProcesses(t));
@@ -152,6 +190,12 @@ export class Process {
   /** Resolves when it has ended and all it wrote is read. */
   ended(input?: string): Promise<Ended> {
     if (input !== undefined) this.child.stdin.end(input);
+    return this.#ended;
+  }
+
+  /** Resolves when it is gone, and all it wrote is read. */
+  kill(signal: NodeJS.Signals = "SIGKILL"): Promise<Ended> {
+    this.child.kill(signal);
     return this.#ended;
   }
 

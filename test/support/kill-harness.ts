@@ -2,58 +2,18 @@
 // What was answered is noted in this process and not in theirs; what was not answered is asked again
 // with the same key, or never. After a kill the next server starts by itself or the test fails.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Random, seededRandom } from "../../src/testing/random.ts";
 import { ChatFiles } from "./chat-files.ts";
-import { Collected } from "./command-line.ts";
-import { compileCache, program } from "./program.ts";
+import { Process } from "./command-line.ts";
 
-/** `throughline serve` in a process of its own. */
-export class ServerProcess {
-  readonly child: ChildProcess;
-  readonly startedAt = performance.now();
-  readonly ended: Promise<number | null>;
-  readonly #out = new Collected();
-  readonly #err = new Collected();
-
+/** `throughline serve` in a process of its own, of no test: who starts it kills it. */
+export class ServerProcess extends Process {
   constructor(home: string) {
-    const args = [program, "serve", "--home", home, "--port", "0", "--model", "offline"];
-    const child = spawn(process.execPath, args, {
-      stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        ...{ HOME: join(home, ".."), PATH: "", LOG_LEVEL: "silent" },
-        NODE_COMPILE_CACHE: compileCache,
-      },
-    });
-    child.stdout.pipe(this.#out);
-    child.stderr.pipe(this.#err);
-    this.child = child;
-    this.ended = once(child, "close").then(([code]) => code as number | null);
-  }
-
-  get pid(): number | undefined {
-    return this.child.pid;
-  }
-  get errors(): string {
-    return this.#err.text;
-  }
-
-  /** The address it prints. Rejects if it ends without one. */
-  async url(): Promise<string> {
-    const ended = this.ended.then((code) => assert.fail(`it ended with ${code}: ${this.errors}`));
-    await Promise.race([this.#out.has("\n"), ended]);
-    ended.catch(() => undefined); // it may end as it likes from now on
-    return /http:\/\/[^\s/]+/.exec(this.#out.text)?.[0] ?? assert.fail(this.#out.text);
-  }
-
-  kill(signal: "SIGKILL" | "SIGTERM" = "SIGKILL"): Promise<number | null> {
-    this.child.kill(signal);
-    return this.ended;
+    super(undefined, ["serve", "--port", "0"], { home });
   }
 }
 
@@ -252,7 +212,7 @@ class KillRun {
     await wait(this.#random(40));
     load.isOver = true;
     const told = performance.now();
-    const code = await server.kill(signal);
+    const { code, err } = await server.kill(signal);
     await talking;
     this.#lookAtFiles();
     this.#note({ event: signal, code });
@@ -262,7 +222,7 @@ class KillRun {
       const ms = performance.now() - told;
       // It gives up after 4.5 s, as on a machine that others load, and loses nothing by that.
       if (code === 1 && ms > 4_400) this.#counts.late++;
-      else assert.equal(code, 0, server.errors);
+      else assert.equal(code, 0, err);
       assert.ok(ms < 6_000, `a server that is told to end is gone in 5 s, not in ${ms} ms`);
     }
   }

@@ -1,5 +1,6 @@
 // A companion in memory whose model plays a script, over HTTP.
 import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
 import type { StoredMessage } from "../../src/core/chat/message.ts";
 import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
 import { createServer, type ServerFeature, type ServerOptions } from "../../src/server/server.ts";
@@ -74,6 +75,24 @@ export async function companion(
 }
 
 export type Companion = Awaited<ReturnType<typeof companion>>;
+
+/** A companion that really listens until its test ends. `send` asks over the network. */
+export async function listening(
+  t: TestContext,
+  script: readonly (readonly ScriptedStep[])[] = [],
+  options: FixtureOptions = {},
+) {
+  const c = await companion(script, options);
+  const { port, url } = await c.listen({ port: 0 });
+  t.after(async () => {
+    await Promise.all([c.turns.close(0), c.server.close()]);
+  });
+  const send = (path: string, init: RequestInit = {}) => {
+    const headers = { "content-type": "application/json", ...init.headers };
+    return fetch(`${url}${path}`, { ...init, headers });
+  };
+  return { ...c, port, url, send };
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of many shapes.
 export async function jsonOf(response: Response, status: number): Promise<any> {

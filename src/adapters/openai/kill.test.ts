@@ -113,7 +113,7 @@ test(`after each of ${serverKills} kills of the server every item that a client 
         () => undefined, // the connection went with the server
       );
     }
-    await server.ended;
+    await server.ended();
   }
   t.diagnostic(`${told.length} items`);
 });
