@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import type { ErrorCode } from "../core/errors.ts";
 import { type JsonObject, jsonLimits } from "../core/json.ts";
-import { type DocumentStore, documentLimits } from "../core/storage/document-store.ts";
+import {
+  type DocumentStore,
+  documentLimits,
+  reservedDocumentNames,
+} from "../core/storage/document-store.ts";
 import { type Clause, clauseWithTable } from "./contract.ts";
 import {
   keyCorpus,
@@ -225,12 +229,13 @@ const refused: readonly Clause[] = [
       }),
   ),
   clauseWithTable<readonly [name: string, value: unknown, code?: ErrorCode]>(
-    "a value that is no plain object, or holds itself, is refused, and no document is made",
+    "a value that is no plain object, holds itself or has a field of the store is refused, and no document is made",
     [
       ...[null, undefined, "a", 1, true, [], [{}], new Map(), new Date(0)].map(
         (value) => [String(value), value] as const,
       ),
       ["an object that holds itself", cycle(), "THROUGHLINE_TOO_LARGE"],
+      ...reservedDocumentNames.map((name) => [name, { [name]: 1 }] as const),
     ],
     ([, value, code = "THROUGHLINE_INVALID"]) =>
       withDocuments(async (documents) => {
