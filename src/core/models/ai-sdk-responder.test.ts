@@ -95,7 +95,7 @@ for (const cut of ["close", "reset"] as const) {
   test(`a connection that ${cut === "close" ? "closes" : "breaks"} at every 17th byte keeps the text so far and is never a whole answer`, async () => {
     const bytes = Buffer.from(chatStream(text));
     const finishes = bytes.indexOf('"finish_reason":"stop"');
-    const offsets = Array.from({ length: Math.ceil(bytes.length / 41) }, (_, i) => i * 41);
+    const offsets = Array.from({ length: Math.ceil(bytes.length / 17) }, (_, i) => i * 17);
     await using server = await openAiServer((n) => ({ text, cut, cutAt: offsets[n]! }));
     const responder = over(server.url, { maxRetries: 0 });
     for (const offset of offsets) {

@@ -244,6 +244,13 @@ test("each provider that is allowed lists its chat models, and each gets its own
   assert.doesNotMatch(JSON.stringify(list), /canary/);
 });
 
+test("a provider that is not allowed is not asked, whatever keys there are", async () => {
+  await using server = await modelServer();
+  const registry = await open(server, "ollama/llama3");
+  assert.deepEqual(shown(await registry.list()), { ollama: ["llama3"] });
+  assert.deepEqual(Object.keys(keys(server)), ["/api/tags"]);
+});
+
 test("a list is kept for a minute, a failed one too, unless it is wanted again", async () => {
   await using server = await modelServer();
   const clock = new HeldClock();
