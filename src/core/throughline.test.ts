@@ -1,13 +1,15 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
-import { openThroughline } from "./throughline.ts";
+import { type TestContext, test } from "node:test";
+import { openThroughline } from "../index.ts";
+import { openFileStorage } from "./storage/files/open-file-storage.ts";
+import { openMemoryStorage } from "./storage/memory/memory-storage.ts";
+import type { ThroughlineOptions } from "./throughline.ts";
 
 test("what was asked for before a close is finished; what comes after is refused", async (t) => {
-  const home = mkdtempSync(join(tmpdir(), "throughline-close-"));
-  t.after(() => rmSync(home, { recursive: true }));
+  const home = newParent(t);
   const first = await openThroughline({ home });
   await first.chats.append("a", [{ role: "user", content: "before" }]);
   const pending = [
@@ -39,3 +41,67 @@ test("an extension is refused once it is closed, and not opened", async (t) => {
   await assert.rejects(throughline.extend("any", open), { code: "THROUGHLINE_CLOSED" });
   assert.equal(open.mock.callCount(), 0);
 });
+
+function newParent(t: TestContext): string {
+  const parent = fs.mkdtempSync(join(tmpdir(), "throughline-options-"));
+  t.after(() => fs.rmSync(parent, { recursive: true }));
+  return parent;
+}
+
+/** As JavaScript may give them. */
+const anyOptions = (options: unknown) => options as ThroughlineOptions;
+
+/** Counts the syncs of files from here on, on whichever thread. */
+function syncsOf(t: TestContext): () => number {
+  const here = t.mock.method(fs, "fdatasyncSync").mock;
+  const elsewhere = t.mock.method(fs, "fdatasync").mock;
+  return () => here.callCount() + elsewhere.callCount();
+}
+
+const syncs = [
+  [{}, "before it resolves"],
+  [{ durability: undefined }, "before it resolves"],
+  [{ durability: "power-cut" }, "before it resolves"],
+  [{ durability: "process" }, "not"],
+] as const;
+for (const [given, isSynced] of syncs) {
+  const named = "durability" in given ? `durability ${given.durability}` : "no durability";
+  test(`with ${named} an append is synced ${isSynced}`, async (t) => {
+    const home = newParent(t);
+    await using throughline = await openThroughline(anyOptions({ home, ...given }));
+    const append = () => throughline.chats.append("a", [{ role: "user", content: "Hello" }]);
+    await append();
+    const count = syncsOf(t);
+    await append();
+    await append();
+    assert.equal(count(), isSynced === "not" ? 0 : 2);
+  });
+
+  test(`with ${named} a file storage syncs ${isSynced}`, async (t) => {
+    const options = { home: newParent(t), ...given } as Parameters<typeof openFileStorage>[0];
+    await using storage = await openFileStorage(options);
+    const logs = storage.logs("any", {
+      sortedAt: () => "",
+      labels: () => [],
+      text: () => undefined,
+      hides: () => undefined,
+    });
+    await logs.append("a", [{ id: "1" }]);
+    const count = syncsOf(t);
+    await logs.append("a", [{ id: "2" }]);
+    assert.equal(count(), isSynced === "not" ? 0 : 1);
+  });
+}
+
+for (const durability of [null, "power_cut", "Process", "", true, 1]) {
+  test(`durability ${JSON.stringify(durability)} is refused before anything is opened`, async (t) => {
+    const home = join(newParent(t), "home");
+    const refused = { code: "THROUGHLINE_CONFIGURATION", message: /^durability must be / };
+    await assert.rejects(openThroughline(anyOptions({ home, durability })), refused);
+    await assert.rejects(openFileStorage({ home, durability: durability as "process" }), refused);
+    assert.ok(!fs.existsSync(home));
+    for (const storage of ["memory", openMemoryStorage()]) {
+      await assert.rejects(openThroughline(anyOptions({ storage, durability })), refused);
+    }
+  });
+}

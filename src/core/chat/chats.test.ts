@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { ThroughlineError } from "../errors.ts";
 import { openThroughline } from "../throughline.ts";
+import { titleFrom, titleLength } from "./chat-head.ts";
 import { Chats } from "./chats.ts";
 import { summaryFor } from "./history.ts";
-import type { MessageInput } from "./message-input.ts";
+import { type MessageInput, messageRecord } from "./message-input.ts";
 
 const chat = "telegram:42";
 const user = (content: string, more = {}): MessageInput => ({ role: "user", content, ...more });
@@ -58,14 +60,6 @@ test("clear starts afresh and keeps metadata; the cursor moves to the clear poin
   await assert.rejects(chats.setConsolidated(chat, 2), { code: "THROUGHLINE_INVALID" });
 });
 
-for (const count of [-1, 1.5, Number.NaN, 3]) {
-  test(`last_consolidated ${count} of two messages is refused`, async () => {
-    const { chats } = await companion();
-    await chats.append(chat, [user("1"), user("2")]);
-    await assert.rejects(chats.setConsolidated(chat, count), { code: "THROUGHLINE_INVALID" });
-  });
-}
-
 test("pages go back from the newest message without a gap or a repeat", async () => {
   const { chats } = await companion();
   const texts = Array.from({ length: 25 }, (_, i) => `m${i}`);
@@ -109,22 +103,6 @@ test("an erased message leaves a mark in its place, and is gone from every recor
   );
   const [known] = await chats.append(chat, [user("after")]);
   assert.equal(known?.seq, 3);
-});
-
-test("erasing a message before the cursor moves the cursor with it", async () => {
-  const { chats } = await companion();
-  await chats.append(chat, [
-    user("1", { id: "a" }),
-    user("2", { id: "b" }),
-    user("3", { id: "c" }),
-  ]);
-  await chats.setConsolidated(chat, 2);
-  await chats.erase(chat, "a");
-  const { head } = await chats.existing(chat);
-  assert.deepEqual([head.message_count, head.last_consolidated], [2, 1]);
-  await chats.erase(chat, "c");
-  const again = await chats.existing(chat);
-  assert.deepEqual([again.head.message_count, again.head.last_consolidated], [1, 1]);
 });
 
 test("erasing a message erases the summaries that cover it", async () => {
@@ -290,20 +268,6 @@ test("a chat is copied with messages of which an import knew no time", async () 
   assert.equal(messages[1]?.timestamp, messages[0]?.timestamp);
 });
 
-for (const metadata of [5, "text", null, undefined, true, []]) {
-  test(`metadata that is ${JSON.stringify(metadata)} is refused, and what was there stays`, async () => {
-    const { chats } = await companion();
-    await chats.append(chat, [user("x")]);
-    await chats.setMetadata(chat, { mood: "fine" });
-    await assert.rejects(chats.setMetadata(chat, metadata as never), {
-      code: "THROUGHLINE_INVALID",
-      message: "metadata must be an object",
-    });
-    chats.forgetState(chat);
-    assert.deepEqual((await chats.existing(chat)).head.metadata, { mood: "fine" });
-  });
-}
-
 test("metadata may take 32 KiB of the head, so that a chat that has so much goes on", async () => {
   const { chats, sessions, said } = await companion();
   await chats.append(chat, [user("x")]);
@@ -330,20 +294,6 @@ test("a chat of before whose metadata leaves it no room goes on once it is made 
   await assert.rejects(sessions.resolve(chat), { code: "THROUGHLINE_TOO_LARGE" });
   await chats.setMetadata(chat, { x: "y".repeat(32_000) });
   await sessions.resolve(chat);
-});
-
-test("metadata with a zone that is none is refused, and what was there stays", async () => {
-  const { chats } = await companion();
-  await chats.append(chat, [user("x")]);
-  await chats.setMetadata(chat, { user_timezone: "Europe/Berlin" });
-  for (const zone of ["Nowhere/Land", "../x", "", 7, null]) {
-    await assert.rejects(chats.setMetadata(chat, { user_timezone: zone }), {
-      code: "THROUGHLINE_INVALID",
-      message: "user_timezone must be a known IANA time zone",
-    });
-  }
-  const { head } = await chats.existing(chat);
-  assert.deepEqual(head.metadata, { user_timezone: "Europe/Berlin" });
 });
 
 const foreign: readonly (readonly [name: string, message: object])[] = [
@@ -518,10 +468,75 @@ test("one id twice in one append is refused, whatever it says, and nothing is st
   await assert.rejects(chats.row(chat), { code: "THROUGHLINE_NOT_FOUND" });
 });
 
-test("a list of damaged chats has one page", async () => {
-  await using throughline = await openThroughline({ storage: "memory" });
-  await assert.rejects(throughline.chats.list({ damaged: true, cursor: "x" }), {
-    code: "THROUGHLINE_INVALID",
-    message: "a list with damaged chats has no cursor",
+const saidAt = (timestamp: string) =>
+  messageRecord({ role: "user", content: "x", timestamp }, () => "id", "");
+
+for (const stamp of [
+  "2026-02-30T00:00:00Z",
+  "2025-02-29T12:00:00+01:00",
+  "2026-04-31T00:00Z",
+  "2026-01-01T24:00:00Z",
+  "9999-12-31T23:59:59-23:00",
+  "0000-01-01T00:00:00+01:00",
+  "2026-01-01 00:00:00Z",
+  "2026-01-01T00:00:00",
+]) {
+  test(`a message said at ${stamp} is refused`, () => {
+    const refused = {
+      code: "THROUGHLINE_INVALID",
+      message: "message.timestamp must be ISO 8601 with a zone",
+    };
+    assert.throws(() => saidAt(stamp), refused);
   });
+}
+
+for (const [stamp, stored] of [
+  ["2028-02-29T23:59:59.123456789-02:30", "2028-03-01T02:29:59.123Z"],
+  ["2026-01-01T00:00Z", "2026-01-01T00:00:00.000Z"],
+  ["2026-01-01T00:00:00+0100", "2025-12-31T23:00:00.000Z"],
+  ["9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"],
+  ["0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000Z"],
+] as const) {
+  test(`a message said at ${stamp} is stored as said at ${stored}`, () => {
+    assert.equal(saidAt(stamp).timestamp, stored);
+  });
+}
+
+const at = "2026-03-01T12:00:00.000Z";
+
+test("marks that only we set go inside extra, so that no message passes for one that is hidden", () => {
+  const given = { role: "user", content: "x", redacted: true, replaced: "yes", kind: "clear" };
+  const { redacted, replaced, kind, extra } = messageRecord(given, () => "id", at);
+  assert.deepEqual([redacted, replaced, kind], [undefined, undefined, undefined]);
+  assert.deepEqual(extra, { redacted: true, replaced: "yes", kind: "clear" });
+});
+
+test("attachments that are no objects are refused", () => {
+  for (const attachments of [[1], [null], ["a.png"], [[]], {}]) {
+    const given = { role: "user", content: "x", attachments };
+    const refused = { message: "message.attachments has a wrong type" };
+    assert.throws(() => messageRecord(given, () => "id", at), refused);
+  }
+});
+
+for (const [what, content, title] of [
+  ["479 spaces before it", `${" ".repeat(479)}😀 hi`, "😀 hi"],
+  ["2,000 spaces before it", `${"\n\t ".repeat(2_000)}Hello`, "Hello"],
+  ["2,000 spaces in it", `Hello${" ".repeat(2_000)}there`, "Hello there"],
+  ["500 pictures", "😀".repeat(500), "😀".repeat(titleLength)],
+  ["nothing but space", " \n ".repeat(1_000), ""],
+  ["nothing", "", ""],
+] as const) {
+  test(`the title of a text with ${what} is whole`, () => assert.equal(titleFrom(content), title));
+}
+
+test("a title is the first 120 code points of the text, its spaces collapsed", () => {
+  const part = fc.oneof(fc.constantFrom(" ", "\n", "\u3000", "a", "😀", "\u0301"), fc.string());
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 400 }), (parts) => {
+      const content = parts.join("");
+      const whole = [...content.replace(/\s+/gu, " ").trim()];
+      assert.equal(titleFrom(content), whole.slice(0, titleLength).join(""));
+    }),
+  );
 });

@@ -118,3 +118,37 @@ test("a common word needs no more than the first hits", async (t) => {
   assert.deepEqual([rows.length, rows.every(([, count]) => count === 2)], [50, true]);
   assert.deepEqual(asked, [50, 200]);
 });
+
+// A search looks through many chats. Others get their turn between: counted in passes of the event loop.
+
+async function manyChats(count: number) {
+  const { chats } = await openThroughline({ storage: "memory" });
+  for (let n = 0; n < count; n++) await chats.append(`${n}`, [{ role: "user", content: "milk" }]);
+  return chats;
+}
+
+/** How many passes the event loop made while this ran. */
+async function passesOf(work: Promise<unknown>): Promise<number> {
+  let passes = 0;
+  let isOver = false;
+  const pass = () => {
+    if (isOver) return;
+    passes++;
+    setImmediate(pass);
+  };
+  setImmediate(pass);
+  await work;
+  isOver = true;
+  return passes;
+}
+
+for (const [what, options] of [
+  ["the titles of 500 chats", {}],
+  ["500 chats for damaged ones", { damaged: true }],
+] as const) {
+  test(`who looks through ${what} lets others work between every 100`, async () => {
+    const chats = await manyChats(500);
+    const passes = await passesOf(chats.findChats("nothing", options));
+    assert.ok(passes >= 5, `${passes} passes`);
+  });
+}

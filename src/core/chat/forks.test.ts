@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openThroughline, type Throughline } from "../throughline.ts";
+import type { Chats } from "./chats.ts";
 import { linksOf } from "./forks.ts";
 
 async function opened() {
@@ -107,4 +108,141 @@ test("a chat is forgotten, and its forks are named, also where the chat of one c
   fs.mkdirSync(path); // of another program
   await using after = await openThroughline({ home });
   assert.deepEqual((await after.chats.forget("a")).forks, ["b", "c"]);
+});
+
+const password = { role: "user", content: "my password is hunter2", id: "m1" } as const;
+const reply = { role: "assistant", content: "noted", id: "m2" } as const;
+
+/** `first`, its fork `second`, and `third`, a fork of `second`, all of which hold m1 and m2. */
+async function forked() {
+  const throughline = await openThroughline({ storage: "memory" });
+  const { chats } = throughline;
+  await chats.append("first", [password, reply]);
+  await chats.append("first", [{ role: "user", content: "only here", id: "m3" }]);
+  await chats.fork("first", "m2", "second");
+  await chats.fork("second", "m2", "third");
+  return throughline;
+}
+
+async function shown(chats: Chats, chatId: string): Promise<readonly string[]> {
+  const { messages } = await chats.messages(chatId);
+  return messages.map(({ content, redacted }) => (redacted ? "(erased)" : content));
+}
+
+const family = ["first", "second", "third"] as const;
+
+for (const from of family) {
+  const others = family.filter((chatId) => chatId !== from);
+
+  test(`a message that is erased in ${from} is erased in its forks and in what they were made of`, async () => {
+    await using throughline = await forked();
+    const { chats } = throughline;
+    const { erased, copies } = await chats.erase(from, "m1");
+    assert.deepEqual([erased, [...copies].sort()], [true, others]);
+    assert.deepEqual((await chats.erase(from, "m1")).copies, [], "it can be repeated");
+    for (const chatId of family) {
+      assert.equal((await shown(chats, chatId))[0], "(erased)");
+      for await (const record of chats.records(chatId)) {
+        assert.doesNotMatch(JSON.stringify(record), /hunter2/, chatId);
+      }
+    }
+  });
+}
+
+test("a fork of a fork shares its messages with the first chat when the one between was forgotten", async () => {
+  await using throughline = await forked();
+  const { chats } = throughline;
+  await chats.forget("second");
+  assert.deepEqual((await chats.erase("first", "m1")).copies, ["third"]);
+});
+
+test("a fork of a chat that was forgotten since still shares its messages with the other forks", async () => {
+  await using throughline = await forked();
+  const { chats } = throughline;
+  await chats.fork("first", "m1", "fourth");
+  await chats.forget("first");
+  const { copies } = await chats.erase("third", "m1");
+  assert.deepEqual([...copies].sort(), ["fourth", "second"]);
+});
+
+test("another message that has the same id in a fork, and other chats, stay as they are", async () => {
+  await using throughline = await forked();
+  const { chats } = throughline;
+  await chats.append("second", [{ role: "user", content: "another", id: "m3" }]);
+  await chats.append("stranger", [password]);
+  assert.deepEqual((await chats.erase("first", "m3")).copies, []);
+  await chats.erase("first", "m1");
+  assert.deepEqual(await shown(chats, "second"), ["(erased)", "noted", "another"]);
+  assert.deepEqual(await shown(chats, "stranger"), ["my password is hunter2"]);
+});
+
+/** A chat of m1 and 600 more messages, once the first of them are in its fork `second`. */
+async function forkUnderWay() {
+  const throughline = await openThroughline({ storage: "memory" });
+  const { chats } = throughline;
+  const many = Array.from({ length: 600 }, (_, index) => `n${index}`);
+  await chats.append("first", [password]);
+  await chats.append(
+    "first",
+    many.map((id) => ({ role: "user", content: id, id })),
+  );
+  const { logs } = chats;
+  const append = logs.append.bind(logs);
+  const { promise: isBegun, resolve } = Promise.withResolvers<void>();
+  logs.append = async (chatId, ...rest) => {
+    const seq = await append(chatId, ...rest);
+    if (chatId === "second") resolve();
+    return seq;
+  };
+  const forking = chats.fork("first", "n599", "second");
+  await isBegun;
+  return { ...throughline, throughline, forking };
+}
+
+test("what is erased while a fork is being made is erased in that fork", async () => {
+  const { throughline, chats, forking } = await forkUnderWay();
+  await using _ = throughline;
+  const { copies } = await chats.erase("first", "m1");
+  await forking;
+  assert.deepEqual(copies, ["second"]);
+  const { messages } = await chats.messages("second", { limit: 1_000 });
+  assert.equal(messages[0]?.redacted, true);
+});
+
+test("what is taken back while a fork is being made is so once that earlier fork is whole", async () => {
+  const { throughline, chats, forking } = await forkUnderWay();
+  await using _ = throughline;
+  await chats.takeBack("first", ["m1"]);
+  assert.equal((await chats.find("second", "n599"))?.content, "n599");
+  await forking;
+  await chats.fork("first", "n599", "third");
+  assert.equal(await chats.find("third", "m1"), undefined);
+});
+
+test("a fork that cannot be changed now is named, and reached when it is asked for again", async () => {
+  await using throughline = await forked();
+  const { chats } = throughline;
+  const { logs } = chats;
+  const erase = logs.erase.bind(logs);
+  logs.erase = (chatId, ...rest) =>
+    chatId === "second" ? Promise.reject(new Error("the disk is full")) : erase(chatId, ...rest);
+  const { copies, unreachable } = await chats.erase("first", "m1");
+  assert.deepEqual(copies, ["third"]);
+  assert.match(unreachable.join(), /"second".*erase it there/);
+  logs.erase = erase;
+  assert.deepEqual((await chats.erase("first", "m1")).unreachable, []);
+  assert.equal((await shown(chats, "second"))[0], "(erased)");
+});
+
+test("forgetting a chat names its forks and theirs, which stay; not the chat that it was made from", async () => {
+  await using throughline = await forked();
+  const { chats } = throughline;
+  await chats.fork("second", undefined, "empty");
+  await chats.append("stranger", [password]);
+  const forksOf = async (chatId: string) => (await chats.forget(chatId)).forks;
+  assert.deepEqual(await forksOf("first"), ["second", "third"]);
+  assert.deepEqual(await forksOf("second"), ["third"]);
+  assert.deepEqual(await forksOf("first"), ["third"], "again, with one between that is gone");
+  assert.deepEqual(await forksOf("third"), []);
+  assert.deepEqual(await shown(chats, "stranger"), ["my password is hunter2"]);
 });

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import {
   ageNote,
   type FreshnessOptions,
+  freshnessDefaults,
   judge,
   resolveFreshness,
   type Verdict,
@@ -321,4 +322,38 @@ test("only the provider that answered is counted", () => {
 test("a period whose start cannot be read has no age", () => {
   const state = { ...afterMessages(10), started_at: "?" };
   assert.equal(ageNote(state, "p", start + 20 * hourMs, resolveFreshness()), undefined);
+});
+
+const zones: readonly [configured: string, host: string, used: string][] = [
+  ["", "", "UTC"],
+  ["", "Asia/Tokyo", "Asia/Tokyo"],
+  ["", "Etc/Unknown", "UTC"],
+  ["", ":/etc/localtime", "UTC"],
+  ["Europe/Berlin", "Asia/Tokyo", "Europe/Berlin"],
+];
+for (const [timeZone, host, used] of zones) {
+  test(`zone "${timeZone}" configured on a host in "${host}" is ${used}`, () => {
+    assert.equal(resolveFreshness({ timeZone }, () => host).timeZone, used);
+  });
+}
+
+test("without options no rule ends a period", () => {
+  assert.deepEqual(
+    resolveFreshness({}, () => ""),
+    { ...freshnessDefaults, timeZone: "UTC" },
+  );
+});
+
+test("every option is taken over", () => {
+  const given = {
+    idleTimeoutMinutes: 0.5,
+    dailyReset: true,
+    dailyResetHour: 23,
+    dailyResetQuietMinutes: 15,
+    maxSessionMessages: 1,
+    timeZone: "Europe/Berlin",
+    sessionAgeWarningHours: 1.5,
+    timeAwayMinutes: 0,
+  };
+  assert.deepEqual(resolveFreshness(given), given);
 });

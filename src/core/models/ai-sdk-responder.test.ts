@@ -164,13 +164,6 @@ test("a failure that passes is asked again and answered", async () => {
   assert.equal(answer.text, text);
 });
 
-test("nobody listening is unavailable and says so", async () => {
-  const server = await openAiServer();
-  await server.close();
-  const { error } = await collectAnswer(over(server.url, { maxRetries: 0 }), "hi");
-  failed(error, "unavailable", /is not reachable: nothing accepts connections at its address$/);
-});
-
 const hangs: readonly [string, Reply, RegExp, string][] = [
   ["no headers", { hang: true, cutAt: -1 }, /did not answer within 0\.3 s/, ""],
   ["headers but no word", { hang: true, cutAt: 0 }, /did not answer within 0\.3 s/, ""],
@@ -376,12 +369,6 @@ test('an error part after some text is the end "error", and its usage counts', a
   assert.equal(end.usage.inputTokens, 5);
 });
 
-test("an error part before any text is thrown with its usage", async () => {
-  const { events, error } = await collectAnswer(mock(overloaded, finish("error")), "hi");
-  assert.equal(failed(error, "unavailable", /overloaded_error/).usage?.inputTokens, 5);
-  assert.deepEqual(events, []);
-});
-
 test("an error part without any end is thrown with unknown usage, or ends as an error after text", async () => {
   const nothing = await collectAnswer(mock(overloaded), "hi");
   assert.deepEqual(failed(nothing.error, "unavailable", /overloaded_error/).usage, unknownUsage);
@@ -494,14 +481,6 @@ test("a signed thought is provider data, also of an answer that is cut after it"
 const choice = (delta: object, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
 
-/** A responder whose server answers with this stream. */
-function overBody(stream: string) {
-  const headers = { "content-type": "text/event-stream" };
-  const fetch = async () => new Response(stream, { headers });
-  const model = createOpenAICompatible({ name: "ours", baseURL: "http://x", fetch })("asked-1");
-  return aiSdkResponder({ provider: "ours", model });
-}
-
 test("the reasoning_content of an OpenAI-compatible server is told as reasoning", async () => {
   const stream = [
     choice({ reasoning_content: "Two and " }),
@@ -596,4 +575,79 @@ for (const [name, values] of [
       });
     });
   }
+}
+
+// A piece of a stream that is lost may have been the word that everything turns on.
+const events = chatStream("I do NOT agree.").split(/(?<=\n\n)/);
+
+/** A model whose answer comes as these server-sent events. */
+const saying = (...sent: string[]) => overBody(sent.join(""));
+
+/** A responder whose server answers with this body. */
+function overBody(body: string | ReadableStream) {
+  const headers = { "content-type": "text/event-stream" };
+  const fetch = async () => new Response(body, { headers });
+  const make = createOpenAICompatible({
+    name: "ours",
+    baseURL: "http://x",
+    includeUsage: true,
+    fetch,
+  });
+  return aiSdkResponder({ provider: "ours", model: make("m"), maxRetries: 0 });
+}
+
+const half = (event: string) => `${event.slice(0, event.length / 2)}\n\n`;
+const broken: Readonly<Record<string, (event: string) => string>> = {
+  "is cut": half,
+  "is no JSON": () => "data: NOT \n\n",
+  "is of another form": () => 'data: {"choices":"NOT "}\n\n',
+  "is an error": () => 'data: {"error":{"message":"canary"}}\n\n',
+};
+
+for (const [what, lose] of Object.entries(broken)) {
+  test(`an answer one piece of which ${what} is what came before it, and ends as an error`, async () => {
+    const [i, doing, not = "", ...rest] = events;
+    const { text, events: told } = await collectAnswer(
+      saying(`${i}${doing}`, lose(not), ...rest),
+      "hi",
+    );
+    assert.equal(text, "I do ");
+    const end = told.at(-1);
+    assert.ok(end?.type === "end" && end.finish === "error");
+    assert.deepEqual(
+      end.usage,
+      { inputTokens: 12, outputTokens: 4, cachedInputTokens: 0, costUsd: undefined },
+      "it was all paid for",
+    );
+  });
+
+  test(`an answer whose first piece ${what} is thrown as an error, and nothing of it is told`, async () => {
+    const [first = "", ...rest] = events;
+    const { error, events: told } = await collectAnswer(saying(lose(first), ...rest), "hi");
+    assert.deepEqual(told, []);
+    assert.ok(error instanceof ResponderError);
+    assert.equal(error.message.includes("canary"), false);
+    assert.equal(error.usage?.inputTokens, 12);
+  });
+}
+
+for (const [what, broken] of [
+  ["thinks without an end", ""],
+  ["goes on without an end after a piece was lost", "data: NOT \n\n"],
+] as const) {
+  test(`a model that ${what} is read no further`, async () => {
+    const field = broken === "" ? "reasoning_content" : "content";
+    const piece = JSON.stringify({ choices: [{ delta: { [field]: "x".repeat(64 * 1024) } }] });
+    let sent = 0;
+    const encoder = new TextEncoder();
+    const body = new ReadableStream({
+      pull(controller) {
+        controller.enqueue(encoder.encode(`${sent++ === 0 ? broken : ""}data: ${piece}\n\n`));
+        if (sent === 1_000) controller.close();
+      },
+    });
+    const { error } = await collectAnswer(overBody(body), "hi");
+    assert.match(String(error), /sent more than can be read/);
+    assert.ok(sent < 200, `${sent} pieces of 1,000 were read`);
+  });
 }

@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, test } from "node:test";
 import { LLMock } from "@copilotkit/aimock";
 import { collectAnswer } from "../../../test/support/collect-answer.ts";
 import { openAiServer } from "../../../test/support/openai-server.ts";
+import { pdf, png } from "../../../test/support/sample-files.ts";
+import type { ModelFile } from "../chat/message.ts";
 import { isThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { type ModelSpec, parseModelName } from "./model-name.ts";
 import { installed } from "./providers.ts";
 import { createResponder } from "./registry.ts";
-import { ResponderError, type ResponderRequest } from "./responder.ts";
+import { type OfferedTools, ResponderError, type ResponderRequest } from "./responder.ts";
 import type { ModelSettings } from "./settings.ts";
 
 // aimock speaks each provider's own protocol on one port of loopback.
@@ -341,3 +345,260 @@ for (const [what, access, header] of bedrockAccess) {
     assert.match(wire.sent[0]?.headers.get("authorization") ?? "", header);
   });
 }
+
+function sent({ name, type = "", bytes }: typeof png): ModelFile {
+  return { name, type, size: bytes.length, sha256: "0".repeat(64), bytes: new Uint8Array(bytes) };
+}
+
+const base64 = (file: typeof png) => Buffer.from(file.bytes).toString("base64");
+const dataUri = (file: typeof png) => `data:${file.type};base64,${base64(file)}`;
+
+/** What stands in the request of each protocol for a picture, and for a PDF where it takes one. */
+const protocols: readonly (readonly [name: string, picture: object, pdf?: object])[] = [
+  [
+    "openai/gpt-5",
+    { type: "input_image", image_url: dataUri(png) },
+    { type: "input_file", filename: "plan.pdf", file_data: dataUri(pdf) },
+  ],
+  [
+    "anthropic/claude-sonnet-4-5",
+    { type: "image", source: { type: "base64", media_type: "image/png", data: base64(png) } },
+    {
+      type: "document",
+      source: { type: "base64", media_type: "application/pdf", data: base64(pdf) },
+      title: "plan.pdf",
+    },
+  ],
+  [
+    "bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0",
+    { image: { format: "png", source: { bytes: base64(png) } } },
+    { document: { format: "pdf", name: "plan", source: { bytes: base64(pdf) } } },
+  ],
+  ["ollama/llava", { type: "image_url", image_url: { url: dataUri(png) } }],
+];
+for (const [name, picture, document] of protocols) {
+  const kinds = document === undefined ? "pictures" : "pictures and PDF files";
+  test(`${name} is sent ${kinds} as bytes, beside the text that names them`, async () => {
+    mock.onMessage(/./, { content: "Seen." });
+    const bodies: string[] = [];
+    const spec = parseModelName(name);
+    const responder = await createResponder(spec, settings(), {
+      fetch: (input, init) => {
+        bodies.push(String(init?.body));
+        return fetch(input, init);
+      },
+    });
+    const files = document === undefined ? [sent(png)] : [sent(png), sent(pdf)];
+    const content = "look\n\n[image: cat.png]";
+    const request = { instructions: "", messages: [{ role: "user", content, files }] } as const;
+    let said = "";
+    for await (const event of responder.respond(request, new AbortController().signal)) {
+      if (event.type === "text") said += event.text;
+    }
+    assert.equal(said, "Seen.");
+    const parts = partsOf(JSON.parse(bodies[0] ?? ""));
+    assert.deepEqual(parts.slice(1), document === undefined ? [picture] : [picture, document]);
+    assert.match(JSON.stringify(parts[0]), /look\\n\\n\[image: cat\.png\]/);
+  });
+}
+
+/** The content of the newest message. */
+function partsOf(body: { readonly input?: unknown; readonly messages?: unknown }): unknown[] {
+  const messages = (body.input ?? body.messages) as { readonly content: unknown[] }[];
+  return messages.at(-1)?.content ?? [];
+}
+
+const { signal } = new AbortController();
+const takers: readonly (readonly [name: string, takes: readonly string[]])[] = [
+  ["openai/gpt-5", ["image/png", "application/pdf"]],
+  ["anthropic/claude-sonnet-4-5", ["image/png", "application/pdf"]],
+  ["bedrock/amazon.nova-pro", ["image/png", "application/pdf"]],
+  ["http://127.0.0.1:8080/v1#qwen3", ["image/png"]],
+  ["offline", []],
+];
+for (const [name, takes] of takers) {
+  test(`${name} takes ${takes.join(" and ") || "no files"}`, async () => {
+    const { takes: asks = () => false } = await createResponder(parseModelName(name), settings());
+    const types = ["image/png", "application/pdf", "image/svg+xml", "audio/wav"];
+    assert.deepEqual(
+      types.filter((type) => asks(type, signal) === true),
+      takes,
+    );
+  });
+}
+
+test("a server that answers 500 to a picture refuses it, and is not asked again with it", async () => {
+  let calls = 0;
+  const message = "image input is not supported - hint: you may need to provide the mmproj";
+  const error = { code: 500, message, type: "server_error" };
+  const responder = await createResponder(
+    parseModelName("http://127.0.0.1:8080/v1#qwen3"),
+    {},
+    {
+      fetch: async () => {
+        calls++;
+        return Response.json({ error }, { status: 500, headers: { "retry-after-ms": "1" } });
+      },
+    },
+  );
+  const messages = [{ role: "user", content: "look", files: [sent(png)] }] as const;
+  const answer = Array.fromAsync(responder.respond({ instructions: "", messages }, signal));
+  await assert.rejects(answer, { kind: "refused" });
+  assert.equal(calls, 1);
+});
+
+test("Ollama says which of its models see pictures, and is asked until it says so", async (t) => {
+  const asked: string[] = [];
+  let capabilities: readonly string[] | undefined;
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+    incoming.on("end", () => {
+      asked.push(`${incoming.url} ${Buffer.concat(chunks)}`);
+      response.end(JSON.stringify({ capabilities }));
+    });
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  t.after(() => server.closeAllConnections());
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const spec = parseModelName("ollama/llava");
+  const ofLlava = async () => {
+    const { takes } = await createResponder(spec, { ollamaHost: `127.0.0.1:${port}` });
+    return takes ?? assert.fail();
+  };
+  const takes = await ofLlava();
+  assert.equal(await takes("application/pdf", signal), false);
+  assert.deepEqual(asked, [], "it is not asked about what it never takes");
+  assert.equal(await takes("image/png", signal), false, "it does not say");
+  capabilities = ["completion", "vision"];
+  assert.equal(await takes("image/png", signal), true);
+  assert.equal(await takes("image/jpeg", signal), true);
+  assert.deepEqual(asked, Array(2).fill('/api/show {"model":"llava"}'));
+  capabilities = ["completion"];
+  const blind = await ofLlava();
+  assert.equal(await blind("image/png", signal), false);
+  await new Promise((done) => server.close(done));
+  const gone = await ofLlava();
+  assert.equal(await gone("image/png", signal), false);
+});
+
+const parameters = { type: "object", properties: { city: { type: "string" } } } as const;
+
+function tools(run: OfferedTools["tools"][number]["run"]): OfferedTools {
+  const weather = { name: "weather", description: "Looks out of the window.", parameters, run };
+  return { instructions: "You can look out of the window.", tools: [weather] };
+}
+
+/** What was sent, and a responder that sends it. */
+async function model(name = "openai/gpt-5") {
+  const sent: string[] = [];
+  const record: typeof fetch = (input, init) => {
+    sent.push(String(init?.body ?? ""));
+    return fetch(input, init);
+  };
+  const settings = {
+    openaiApiKey: "canary",
+    openaiBaseUrl: `${mock.url}/v1`,
+    ollamaHost: mock.url,
+  };
+  const usd = { inputPerMillionUsd: 1, outputPerMillionUsd: 1 };
+  const options = { fetch: record, maxRetries: 0, prices: { [name]: usd } };
+  const responder = await createResponder(parseModelName(name), settings, options);
+  const ask = (content: string, offered?: OfferedTools) =>
+    collectAnswer(responder, {
+      instructions: "Be kind.",
+      messages: [{ role: "user", content }],
+      ...(offered === undefined ? {} : { tools: offered }),
+    });
+  return { sent, ask };
+}
+
+const call = { name: "weather", arguments: '{"city":"Berlin"}' };
+const usage = { input_tokens: 11, output_tokens: 5, prompt_tokens: 11, completion_tokens: 5 };
+
+test("a tool is run once with what the model said, told as call and result, and both requests are paid for", async () => {
+  mock.on({ userMessage: /rain/, hasToolResult: false }, { toolCalls: [call], usage });
+  mock.on({ userMessage: /rain/, hasToolResult: true }, { content: "It does.", usage });
+  const runs: unknown[] = [];
+  const { ask, sent } = await model();
+  const run = async (args: unknown) => {
+    runs.push(args);
+    return "Rain.";
+  };
+  const { events, text } = await ask("Is there rain?", tools(run));
+  assert.deepEqual(runs, [{ city: "Berlin" }]);
+  assert.deepEqual(
+    events.map(({ type }) => type).filter((type, at, all) => type !== all[at - 1]),
+    ["tool-call", "tool-result", "text", "provider-session", "provider-data", "end"],
+  );
+  assert.equal(text, "It does.");
+  const result = events.find((event) => event.type === "tool-result");
+  assert.deepEqual([result?.content, result?.isError], ["Rain.", false]);
+  const end = events.at(-1);
+  assert.ok(end?.type === "end");
+  assert.deepEqual([end.usage.inputTokens, end.usage.outputTokens], [22, 10]);
+  assert.equal(end.usage.costUsd, 0.000032);
+  assert.ok(sent.every((body) => body.includes("You can look out of the window.")));
+});
+
+test("a tool that fails is told as an error without its reason, and the answer goes on", async () => {
+  mock.on({ userMessage: /rain/, hasToolResult: false }, { toolCalls: [call] });
+  mock.on({ userMessage: /rain/, hasToolResult: true }, { content: "I cannot see." });
+  const { ask, sent } = await model();
+  const { events, text } = await ask(
+    "rain?",
+    tools(() => Promise.reject(new Error("secret"))),
+  );
+  const result = events.find((event) => event.type === "tool-result");
+  assert.deepEqual([result?.content, result?.isError], ["The tool failed.", true]);
+  assert.equal(text, "I cannot see.");
+  assert.equal(sent.join().includes("secret"), false);
+});
+
+test("a model that calls a tool again and again is asked 4 times in all", async () => {
+  mock.onMessage(/rain/, { toolCalls: [call] });
+  const { ask, sent } = await model();
+  const { events } = await ask(
+    "rain?",
+    tools(async () => "Rain."),
+  );
+  assert.equal(sent.length, 4);
+  const end = events.at(-1);
+  assert.ok(end?.type === "end" && end.finish === "tool-calls");
+});
+
+for (const status of [400, 404, 422]) {
+  test(`a model that refuses tools with ${status} is asked without them, then and from then on`, async () => {
+    const message = "registry/gemma does not support tools";
+    const takesNone = { predicate: (asked: { tools?: unknown }) => asked.tools !== undefined };
+    mock.on(takesNone, { error: { message, type: "api_error" }, status });
+    mock.onMessage(/hello/, { content: "Hi." });
+    const { ask, sent } = await model("ollama/gemma");
+    for (const requests of [2, 3]) {
+      const { text, error } = await ask(
+        "hello",
+        tools(async () => "Rain."),
+      );
+      assert.deepEqual([error, text], [undefined, "Hi."]);
+      assert.equal(sent.length, requests);
+    }
+    assert.deepEqual(
+      sent.map((body) => body.includes("out of the window")),
+      [true, false, false],
+    );
+  });
+}
+
+test("a refusal that tools are not to blame for is told, and tools are offered again", async () => {
+  mock.onMessage(/hello/, { error: { message: "too long", type: "invalid" }, status: 400 });
+  const { ask, sent } = await model("ollama/gemma");
+  for (const requests of [1, 2]) {
+    const { error } = await ask(
+      "hello",
+      tools(async () => "Rain."),
+    );
+    assert.match(String(error), /refused the request \(HTTP 400/);
+    assert.equal(sent.length, requests);
+  }
+});

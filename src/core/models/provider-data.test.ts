@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import type { ModelInput } from "../chat/message.ts";
 import type { JsonObject } from "../json.ts";
-import { readProviderData, writeProviderData } from "./provider-data.ts";
+import { planSession, readProviderData, sessionIdOf, writeProviderData } from "./provider-data.ts";
 
 test("a signed thought and a response id come back as they were written", () => {
   const data = {
@@ -56,3 +57,87 @@ test("stored data of any shape is read without a crash", () => {
     { responseId: undefined, reasoning: [], continues: false },
   );
 });
+
+const user = (content: string): ModelInput => ({ role: "user", content });
+const other = (content: string): ModelInput => ({ role: "assistant", content });
+const answer = (content: string, id: string): ModelInput => ({
+  role: "assistant",
+  content,
+  providerData: { response_id: id },
+});
+
+const openai = "openai.responses";
+
+const rows: readonly [string, readonly ModelInput[], string | undefined, number | undefined][] = [
+  ["after its newest answer", [user("a"), answer("b", "r1"), user("c")], "r1", 1],
+  [
+    "after turns of other models",
+    [user("a"), answer("b", "r1"), user("c"), other("d"), user("e")],
+    "r1",
+    3,
+  ],
+  ["after a failed turn", [user("a"), answer("b", "r1"), user("c"), user("d")], "r1", 2],
+  [
+    "after a tool result",
+    [
+      user("a"),
+      answer("b", "r1"),
+      { role: "tool", toolCallId: "1", toolName: "t", content: "x" },
+      user("c"),
+    ],
+    "r1",
+    2,
+  ],
+  ["with an imported id and no answer in the history", [user("a")], "r0", 1],
+  ["when the answer is out of the history", [user("a"), other("b"), user("c")], "r1", undefined],
+  [
+    "when the id is of an older answer, by what came after it",
+    [user("a"), answer("b", "r1"), user("c"), answer("d", "r2"), user("e")],
+    "r1",
+    3,
+  ],
+  ["without an id", [user("a"), answer("b", "r1"), user("c")], undefined, undefined],
+  ["when nothing is new", [user("a"), answer("b", "r1")], "r1", undefined],
+];
+for (const [when, messages, providerSessionId, unseen] of rows) {
+  const outcome = unseen === undefined ? "is not resumed: all is sent" : `sends ${unseen} messages`;
+  test(`a session ${when} ${outcome}`, () => {
+    const request = { instructions: "Be kind.", messages };
+    const plan = planSession(openai, {
+      ...request,
+      ...(providerSessionId === undefined ? {} : { providerSessionId }),
+    });
+    assert.equal(plan.resumed, unseen !== undefined);
+    assert.deepEqual(plan.messages, messages.slice(unseen === undefined ? 0 : -unseen));
+    assert.deepEqual(plan.providerOptions?.openai, {
+      instructions: "Be kind.",
+      ...(unseen === undefined ? {} : { previousResponseId: providerSessionId }),
+    });
+    assert.equal(plan.instructions, undefined, "the persona is not repeated in the thread");
+  });
+}
+
+test("a provider without sessions is sent everything, and no id", () => {
+  const messages = [user("a")];
+  const plan = planSession("ollama.chat", {
+    instructions: "Be kind.",
+    messages,
+    providerSessionId: "x",
+  });
+  assert.deepEqual(plan, { messages, resumed: false, instructions: "Be kind." });
+  const bare = planSession("ollama.chat", { instructions: "", messages });
+  assert.deepEqual(bare, { messages, resumed: false, instructions: undefined });
+});
+
+const ids: readonly [string, object | undefined, string | undefined][] = [
+  [openai, { openai: { responseId: "resp_1" } }, "resp_1"],
+  [openai, { openai: { responseId: "" } }, undefined],
+  [openai, { openai: {} }, undefined],
+  [openai, undefined, undefined],
+  ["anthropic.messages", { openai: { responseId: "resp_1" } }, undefined],
+];
+for (const [provider, metadata, id] of ids) {
+  test(`${provider} with the metadata ${JSON.stringify(metadata)} names the session ${id}`, () => {
+    assert.equal(sessionIdOf(provider, metadata as never), id);
+  });
+}

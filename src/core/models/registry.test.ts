@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import type { ServerResponse } from "node:http";
 import { test } from "node:test";
+import { collectAnswer } from "../../../test/support/collect-answer.ts";
+import { HeldClock } from "../../../test/support/held-clock.ts";
+import { modelServer } from "../../../test/support/model-server.ts";
 import { chatStream } from "../../../test/support/openai-server.ts";
 import { type NamedProvider, parseModelName } from "./model-name.ts";
-import { ResponderRegistry } from "./registry.ts";
-import { type Responder, ResponderError } from "./responder.ts";
+import { type RegistryOptions, ResponderRegistry } from "./registry.ts";
+import { type ModelList, type Responder, ResponderError } from "./responder.ts";
 import type { ModelSettings } from "./settings.ts";
 
 const noNetwork: typeof fetch = () => Promise.reject(new Error("no network here"));
@@ -144,19 +148,6 @@ test("a model without a name, or with a space in it, is refused", async () => {
   }
 });
 
-test("a server named by URL is asked for the model that was named with it, and for no other", async () => {
-  const { fetch, urls } = ollama([]);
-  const standard = parseModelName("http://127.0.0.1:8080/v1#qwen3");
-  const registry = await ResponderRegistry.open({ standard, settings: {}, fetch });
-  await assert.rejects(registry.get("openai-compatible", "a/b#c"), {
-    code: "THROUGHLINE_CONFIGURATION",
-    message: /openai-compatible model a\/b#c/,
-  });
-  assert.equal(await say(await registry.get("openai-compatible", "qwen3")), "Hello.");
-  const at = "http://127.0.0.1:8080/v1";
-  assert.deepEqual(urls, [`${at}/models`, `${at}/chat/completions`]);
-});
-
 test("a session that ran on a model named by URL is told to name it again when none is", async () => {
   const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
   await assert.rejects(registry.get("openai-compatible", "m"), {
@@ -188,4 +179,215 @@ test("a model that cannot be reached fails at the turn, not before", async () =>
   });
   const responder = await registry.get("ollama", "qwen3");
   await assert.rejects(say(responder), (error) => error instanceof ResponderError);
+});
+
+type Server = Awaited<ReturnType<typeof modelServer>>;
+
+function open(server: Server, named: string | undefined, more: Partial<RegistryOptions> = {}) {
+  const standard = named === undefined ? undefined : parseModelName(named);
+  const { settings } = server;
+  return ResponderRegistry.open({ standard, settings, ...more });
+}
+
+/** The names of the models of each provider, and the errors. */
+function shown({ providers }: ModelList): Record<string, readonly string[] | string> {
+  return Object.fromEntries(
+    providers.map(({ provider, models, error }) => [
+      error === undefined ? provider : `${provider}: ${error}`,
+      models.map(({ model }) => model),
+    ]),
+  );
+}
+
+/** The headers in which a key can travel. */
+function keys(server: Server): Record<string, string> {
+  return Object.fromEntries(
+    server.seen.map(({ path, headers }) => [
+      path,
+      String(headers["x-api-key"] ?? headers.authorization ?? "none"),
+    ]),
+  );
+}
+
+test("each provider that is allowed lists its chat models, and each gets its own key only", async () => {
+  await using server = await modelServer();
+  server.offered.ollama = [
+    { name: "llama3:latest", size: 4_700_000_000, details: { family: "llama" } },
+    { name: "nomic-embed-text", details: { family: "nomic-bert" } },
+    { name: "llava:7b", details: { family: "llama", families: ["llama", "clip"] } },
+    { name: "qwen3-vl", size: 0, capabilities: ["completion", "vision"] },
+  ];
+  server.offered.openai = [
+    { id: "gpt-4.1", created: 1 },
+    { id: "text-embedding-3-small", created: 5 },
+    { id: "gpt-5", created: 3 },
+    { id: "whisper-1", created: 4 },
+    { id: "a b", created: 9 },
+  ];
+  server.offered.anthropic = [{ id: "claude-sonnet-4-5" }, { id: "claude-haiku-4-5" }];
+  const registry = await open(server, "ollama/llama3", { allowed: ["openai", "anthropic"] });
+  const list = await registry.list();
+  assert.deepEqual(list.standard, { provider: "ollama", model: "llama3" });
+  assert.deepEqual(shown(list), {
+    ollama: ["llama3", "llava:7b", "qwen3-vl"],
+    openai: ["gpt-5", "gpt-4.1"],
+    anthropic: ["claude-sonnet-4-5", "claude-haiku-4-5"],
+  });
+  const [llama, llava, qwen] = list.providers[0]?.models ?? [];
+  assert.deepEqual([llama?.sizeBytes, llama?.takesPictures], [4_700_000_000, undefined]);
+  assert.deepEqual([llava?.takesPictures, qwen?.takesPictures], [true, true]);
+  assert.deepEqual(keys(server), {
+    "/api/tags": "none",
+    "/openai/v1/models": "Bearer canary-openai",
+    "/anthropic/v1/models?limit=1000": "canary-anthropic",
+  });
+  assert.doesNotMatch(JSON.stringify(list), /canary/);
+});
+
+test("a provider that is not allowed is not asked, whatever keys there are", async () => {
+  await using server = await modelServer();
+  const registry = await open(server, "ollama/llama3");
+  assert.deepEqual(shown(await registry.list()), { ollama: ["llama3"] });
+  assert.deepEqual(Object.keys(keys(server)), ["/api/tags"]);
+});
+
+test("a list is kept for a minute, a failed one too, unless it is wanted again", async () => {
+  await using server = await modelServer();
+  const clock = new HeldClock();
+  const registry = await open(server, "openai/gpt-5", { clock });
+  const asked = () => server.seen.length;
+  server.offered.instead = (_, response) => refuse(response, 500);
+  const failed = { "openai: OpenAI refused to list its models (HTTP 500)": ["gpt-5"] };
+  assert.deepEqual(shown(await registry.list()), failed);
+  delete server.offered.instead;
+  server.offered.openai = [{ id: "gpt-4.1", created: 1 }];
+  clock.pass(59_999);
+  assert.deepEqual(shown(await registry.list()), failed);
+  assert.equal(asked(), 1);
+  clock.pass(1);
+  assert.deepEqual(shown(await registry.list()), { openai: ["gpt-5", "gpt-4.1"] });
+  server.offered.openai = [];
+  await registry.list();
+  assert.equal(asked(), 2);
+  assert.deepEqual(shown(await registry.list({ again: true })), { openai: ["gpt-5"] });
+  assert.equal(asked(), 3);
+});
+
+function refuse(response: ServerResponse, status: number): true {
+  response.writeHead(status).end("the key canary-openai is wrong");
+  return true;
+}
+
+const failures: readonly [string, (response: ServerResponse) => unknown, RegExp][] = [
+  ["refuses the key", (response) => refuse(response, 401), /^OpenAI refused .*HTTP 401.*its key$/],
+  [
+    "redirects to another address",
+    (response) => response.writeHead(302, { location: "/elsewhere" }).end(),
+    /^OpenAI cannot be reached$/,
+  ],
+  ["breaks the connection", (response) => response.destroy(), /^OpenAI cannot be reached$/],
+  ["sends no JSON", (response) => response.end("<html>canary"), /^OpenAI sent no list of models$/],
+  [
+    "sends another form",
+    (response) => response.end('{"data":7}'),
+    /^OpenAI sent no list of models$/,
+  ],
+  [
+    "sends a list of 9 MB",
+    (response) => response.end(`{"data":[]}${" ".repeat(9e6)}`),
+    /^OpenAI sent no list/,
+  ],
+  ["does not answer", () => undefined, /^OpenAI did not answer within 2 seconds$/],
+];
+for (const [what, answer, says] of failures) {
+  test(`a provider that ${what} has an error without its words, and the others have their lists`, async () => {
+    await using server = await modelServer();
+    server.offered.ollama = [{ name: "qwen3" }];
+    server.offered.instead = (path, response) => {
+      if (path.startsWith("/api/tags")) return false;
+      answer(response);
+      return true;
+    };
+    const registry = await open(server, "ollama/qwen3", { allowed: ["openai"] });
+    const begun = performance.now();
+    const { providers } = await registry.list();
+    assert.ok(performance.now() - begun < 4_000);
+    const [ollama, openai] = providers;
+    assert.deepEqual(
+      ollama?.models.map(({ model }) => model),
+      ["qwen3"],
+    );
+    assert.deepEqual(openai?.models, []);
+    assert.match(openai?.error ?? "", says);
+    assert.doesNotMatch(JSON.stringify(providers), /canary/);
+    assert.equal(
+      server.seen.some(({ path }) => path === "/elsewhere"),
+      false,
+    );
+  });
+}
+
+const unready: readonly [NamedProvider, Partial<ModelSettings>, RegExp][] = [
+  ["openai", { openaiApiKey: " " }, /OPENAI_API_KEY/],
+  ["anthropic", { anthropicApiKey: undefined }, /ANTHROPIC_API_KEY/],
+  ["bedrock", {}, /AWS_REGION/],
+  [
+    "bedrock",
+    { awsRegion: "eu-central-1", awsBearerToken: "canary" },
+    /^Amazon Bedrock is not asked for its list: name a model as bedrock\/<model>$/,
+  ],
+];
+for (const [provider, settings, says] of unready) {
+  test(`${provider} with ${JSON.stringify(settings)} is asked nothing, and the error is ${says.source}`, async () => {
+    await using server = await modelServer();
+    const options = { allowed: [provider], settings: { ...server.settings, ...settings } };
+    const registry = await open(server, "offline", options);
+    const { providers } = await registry.list();
+    assert.match(providers[0]?.error ?? "", says);
+    assert.deepEqual(server.seen, []);
+  });
+}
+
+test("an OpenAI-compatible server is asked at its address for the models that it lists, and for no other", async () => {
+  await using server = await modelServer();
+  server.offered.openai = [
+    { id: "local-large", created: 2 },
+    { id: "local", created: 1 },
+  ];
+  const clock = new HeldClock();
+  const registry = await open(server, `${server.url}/v1#local`, { clock });
+  assert.deepEqual(shown(await registry.list()), { "openai-compatible": ["local", "local-large"] });
+  const answer = await collectAnswer(
+    await registry.get("openai-compatible", "local-large"),
+    "hello",
+  );
+  assert.equal(answer.text, "local hears you.");
+  assert.equal(keys(server)["/v1/models"], "Bearer canary-compatible");
+  await assert.rejects(registry.get("openai-compatible", "elsewhere"), {
+    code: "THROUGHLINE_CONFIGURATION",
+  });
+  // The server is away when its list is asked for again: what was asked before still can be.
+  await server.stop();
+  clock.pass(60_000);
+  assert.equal((await registry.get("openai-compatible", "local-large")).model, "local-large");
+});
+
+test("an Ollama is looked for when that is asked for, and can be asked from then on", async () => {
+  await using server = await modelServer();
+  await server.stop();
+  const registry = await open(server, undefined);
+  const unreached = { "ollama: Ollama cannot be reached": [], offline: ["offline"] };
+  assert.deepEqual(shown(await registry.list()), { offline: ["offline"] });
+  assert.deepEqual(shown(await registry.list({ ollama: true })), unreached);
+  await server.start();
+  const empty = await registry.list({ again: true });
+  assert.deepEqual(shown(empty), { ollama: [], offline: ["offline"] });
+  server.offered.ollama = [{ name: "qwen3" }, { name: "llama3" }];
+  const ready = await registry.list({ again: true });
+  assert.deepEqual(ready.standard, { provider: "offline", model: "offline" });
+  assert.deepEqual(shown(ready), { ollama: ["qwen3", "llama3"], offline: ["offline"] });
+  const { text } = await collectAnswer(await registry.get("ollama", "llama3"), "hello");
+  assert.equal(text, "llama3 hears you.");
+  await server.stop();
+  assert.deepEqual(shown(await registry.list({ again: true })), unreached);
 });

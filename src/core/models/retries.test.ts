@@ -31,16 +31,6 @@ async function calling(errors: readonly unknown[], maxRetries = 2) {
 
 const soon = { "retry-after-ms": "1" };
 
-test("what may pass is called again, and each wait is announced with its number and its reason", async () => {
-  const errors = [failure(429, soon), failure(undefined, soon)];
-  const { result, waits } = await calling(errors);
-  assert.equal(result, "answer");
-  assert.deepEqual(waits, [
-    { attempt: 2, waitMs: 1, error: errors[0] },
-    { attempt: 3, waitMs: 1, error: errors[1] },
-  ]);
-});
-
 const given: readonly [string, unknown, number][] = [
   ["a refusal", failure(400, soon), 2],
   ["a failure that is no call's", new TypeError("no"), 2],
@@ -54,13 +44,6 @@ for (const [what, error, maxRetries] of given) {
     assert.deepEqual([calls, waits], [1, []]);
   });
 }
-
-test("after the last retry the last error is thrown", async () => {
-  const errors = [failure(503, soon), failure(500, soon), failure(529, soon)];
-  const { result, calls } = await calling(errors);
-  assert.equal(result, errors[2]);
-  assert.equal(calls, 3);
-});
 
 test("without a word of the provider it waits 2 s, and stopping ends the wait", async () => {
   const stop = new AbortController();

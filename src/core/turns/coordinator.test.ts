@@ -3,23 +3,26 @@ import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import type { Outcome } from "../chat/message.ts";
 import { WorkingMemory } from "../chat/working-memory.ts";
-import { ThroughlineError } from "../errors.ts";
+import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { ResponderError } from "../models/responder.ts";
-import type { Converse, CoordinatorPorts, Input, OutputSink, TurnEvent } from "./coordinator.ts";
 import {
+  type Converse,
   type CoordinatorOptions,
+  type CoordinatorPorts,
+  type Input,
+  type OutputSink,
   runCoordinator,
+  type TurnEvent,
+  type TurnResult,
   textInput,
   textOnly,
   textOutput,
 } from "./coordinator.ts";
 import { parseIntent } from "./intent.ts";
 
-type Pieces = readonly string[];
-
-/** A turn runner in small: answers from a script, and remembers each turn once, however it ends. */
-function remembering(memory: WorkingMemory, answer: (utterance: string) => Pieces): Converse {
-  return async function* (utterance, intent, signal) {
+/** A turn runner in small: answers in pieces, and remembers each turn once, however it ends. */
+function remembering(memory: WorkingMemory, answer: (utterance: string) => Iterable<string>) {
+  const converse: Converse = async function* (utterance, intent, signal) {
     let response = "";
     let outcome: Outcome = "failed";
     try {
@@ -34,9 +37,8 @@ function remembering(memory: WorkingMemory, answer: (utterance: string) => Piece
     }
     yield { type: "result", outcome, response };
   };
+  return converse;
 }
-
-const echo = (utterance: string): Pieces => ["You said ", `${utterance}.`];
 
 async function* from<T>(...items: readonly T[]) {
   yield* items;
@@ -47,105 +49,90 @@ function inputOf(...inputs: readonly Input[]): CoordinatorPorts["input"] {
   return { next: async () => queue.shift() };
 }
 
-function setUp(lines: readonly string[], ports: Partial<CoordinatorPorts> = {}) {
+interface Talk extends Partial<CoordinatorPorts>, CoordinatorOptions {
+  readonly lines?: readonly string[];
+  readonly answer?: (utterance: string) => Iterable<string>;
+}
+
+/** Talks until it ends. @returns how it ended, what was shown, remembered and logged. */
+async function talk({ lines = [], answer, ...given }: Talk) {
   const memory = new WorkingMemory({ capacity: 1_000 });
   const log: unknown[] = [];
   const note = (fields: object, message: string) => log.push({ ...fields, message });
-  const seen = { memory, screen: "", log };
-  const options = { logger: { debug: note, info: note, warn: note, error: note } };
-  const all: CoordinatorPorts = {
+  let screen = "";
+  const ports: CoordinatorPorts = {
     input: textInput(from(...lines)),
     speechToText: textOnly,
     parseIntent,
-    converse: remembering(memory, echo),
+    converse: remembering(memory, answer ?? ((utterance) => ["You said ", `${utterance}.`])),
     output: textOutput((text) => {
-      seen.screen += text;
+      screen += text;
     }),
-    ...ports,
+    ...given,
   };
-  const run = (more: CoordinatorOptions = {}) => runCoordinator(all, { ...options, ...more });
-  return { ...seen, run, screen: () => seen.screen };
+  const logger = { debug: note, info: note, warn: note, error: note };
+  const { turns, ended } = await runCoordinator(ports, { logger, memory, ...given });
+  const kept = memory.all().map((each) => {
+    const { utterance, intent, response, outcome } = each;
+    return [utterance, intent, response, outcome];
+  });
+  return { ended: `${turns} ${ended}`, screen, kept, log: JSON.stringify(log) };
 }
 
-const kept = (memory: WorkingMemory) =>
-  memory
-    .all()
-    .map(({ utterance, intent, response, outcome }) => [utterance, intent, response, outcome]);
-
-test("each line is a turn with its intent, and the loop ends with the input", async () => {
-  const { run, memory, screen } = setUp(["Hello", "What time is it?"]);
-  assert.deepEqual(await run(), { turns: 2, ended: "input_ended" });
-  assert.equal(screen(), "You said Hello.\nYou said What time is it?.\n");
-  assert.deepEqual(kept(memory), [
-    ["Hello", "GREETING", "You said Hello.", "answered"],
-    ["What time is it?", "QUESTION", "You said What time is it?.", "answered"],
-  ]);
+test("each line with words is a turn with its intent, the turns before it are told, and none is logged", async () => {
+  const blocks: unknown[] = [];
+  const memory = new WorkingMemory();
+  const remember = remembering(memory, () => ["Yes."]);
+  const { ended, screen, log } = await talk({
+    lines: ["", "Hello", "  \t", "Why?", "\n"],
+    memory,
+    converse: (utterance, intent, signal, given) => {
+      // @ts-expect-error: only to read
+      void given?.append;
+      blocks.push([intent.type, given?.promptBlock()]);
+      return remember(utterance, intent, signal);
+    },
+  });
+  assert.deepEqual([ended, screen], ["2 input_ended", "Yes.\nYes.\n"]);
+  const first = "Turn 1: You said 'Hello' (classified as GREETING). I responded 'Yes.'.";
+  const wanted = [
+    ["greeting", ""],
+    ["question", `Context:\n${first}\n\n`],
+  ];
+  assert.deepEqual(blocks, wanted);
+  assert.match(log, /"outcome":"answered","memory":\{/);
+  assert.doesNotMatch(log, /Hello|Why/);
 });
 
 for (const [utterance, companionName] of [
   ["goodbye", undefined],
-  ["Ok, stop now please!", undefined],
   ["Stop, Nova", "Nova"],
 ] as const) {
-  test(`"${utterance}" to ${companionName} is answered, then ends the loop`, async () => {
-    const { run, memory, screen } = setUp(["Hello", utterance, "never read"]);
-    const options = companionName === undefined ? {} : { companionName };
-    assert.deepEqual(await run(options), { turns: 2, ended: "stop_word" });
-    assert.equal(memory.recentIntents(1)[0], "COMMAND");
-    assert.equal(memory.recentResponses(1)[0], `You said ${utterance}.`);
-    assert.match(screen(), /You said Hello\.\nYou said .*\.\n$/);
-  });
-}
-
-for (const answer of ["quite nice", "bus stop", "exit strategy", "stop", "Goodbye!", "quit"]) {
-  test(`A6: nothing ends when the assistant says "${answer}"`, async () => {
-    const converse = remembering(new WorkingMemory(), () => [answer]);
-    const { run } = setUp(["Hello", "Hello again"], { converse });
-    assert.deepEqual(await run(), { turns: 2, ended: "input_ended" });
+  test(`"${utterance}" to ${companionName} is answered, then ends the loop, also if its turn fails`, async () => {
+    const lines = ["Hello", utterance, "never read"];
+    const answered = await talk({ lines, companionName, answer: () => ["Goodbye!"] });
+    assert.deepEqual([answered.ended, answered.screen], ["2 stop_word", "Goodbye!\nGoodbye!\n"]);
+    const converse = () => assert.fail("broken");
+    assert.equal((await talk({ lines, companionName, converse })).ended, "2 stop_word");
   });
 }
 
 test("500 turns are no limit, and leave no listener on the signal", async () => {
   const { signal } = new AbortController();
-  const { run } = setUp(Array.from({ length: 500 }, (_, index) => `line ${index}`));
-  assert.deepEqual(await run({ signal }), { turns: 500, ended: "input_ended" });
+  const lines = Array.from({ length: 500 }, (_, index) => `line ${index}`);
+  assert.equal((await talk({ lines, signal })).ended, "500 input_ended");
   assert.equal(getEventListeners(signal, "abort").length, 0);
 });
 
-test("an input without words is no turn", async () => {
-  const { run, memory } = setUp(["", "  \t", "Hello", "\n"]);
-  assert.deepEqual(await run(), { turns: 1, ended: "input_ended" });
-  assert.equal(memory.count, 1);
-});
-
-test("sound becomes words before it becomes a turn", async () => {
-  const heard: unknown[] = [];
-  const { run, memory } = setUp([], {
-    input: inputOf(
-      { audio: Uint8Array.of(1, 2), format: "s16le" },
-      { audio: new Uint8Array(), format: "s16le" },
-    ),
-    speechToText: {
-      async transcribe(audio, format) {
-        heard.push([audio.length, format]);
-        return audio.length === 0 ? "" : "Hello";
-      },
-    },
-  });
-  assert.deepEqual(await run(), { turns: 1, ended: "input_ended" });
-  assert.deepEqual(memory.recentUtterances(), ["Hello"]);
-  assert.deepEqual(heard, [
-    [2, "s16le"],
-    [0, "s16le"],
-  ]);
-});
-
-test("sound that cannot be understood is shown as such, is no turn, and the loop goes on", async () => {
-  const input = inputOf({ audio: Uint8Array.of(1), format: "s16le" }, { text: "Hello" });
-  const { run, memory, screen } = setUp([], { input });
-  assert.deepEqual(await run(), { turns: 1, ended: "input_ended" });
-  assert.match(screen(), /^\(Sound cannot be heard here: .*\)\nYou said Hello\.\n$/);
-  assert.deepEqual(memory.recentUtterances(), ["Hello"]);
+test("sound becomes words before it becomes a turn; without words, or not understood, it is none", async () => {
+  const sound = (length: number) => ({ audio: new Uint8Array(length), format: "s16le" });
+  const transcribe = async (audio: Uint8Array) => (audio.length === 0 ? "" : "Hello");
+  const input = inputOf(sound(2), sound(0));
+  const heard = await talk({ input, speechToText: { transcribe } });
+  assert.deepEqual([heard.ended, heard.screen], ["1 input_ended", "You said Hello.\n"]);
+  const deaf = await talk({ input: inputOf(sound(1), { text: "Hello" }) });
+  assert.equal(deaf.ended, "1 input_ended");
+  assert.match(deaf.screen, /^\(Sound cannot be heard here: .*\)\nYou said Hello\.\n$/);
 });
 
 const unavailable = { code: "THROUGHLINE_UNAVAILABLE" } as const;
@@ -156,204 +143,123 @@ const failures: readonly [name: string, error: unknown, shown: string][] = [
   ["no error at all", "my secret", "(Something went wrong in this turn.)"],
 ];
 for (const [name, error, shown] of failures) {
-  test(`a turn that throws ${name} after some text is shown, and the loop goes on`, async () => {
-    const memory = new WorkingMemory();
-    const { run, screen, log } = setUp(["Fail", "Hello"], {
-      converse: remembering(memory, (utterance) => {
+  test(`a turn that throws ${name} is shown, and the loop goes on`, async () => {
+    const { ended, screen, kept, log } = await talk({
+      lines: ["Fail", "Hello"],
+      answer: (utterance) => {
         if (utterance === "Fail") throw error;
-        return echo(utterance);
-      }),
+        return ["Hi"];
+      },
     });
-    assert.deepEqual(await run(), { turns: 2, ended: "input_ended" });
-    assert.equal(screen(), `${shown}\nYou said Hello.\n`);
+    assert.deepEqual([ended, screen], ["2 input_ended", `${shown}\nHi\n`]);
     assert.deepEqual(
-      kept(memory).map(([utterance, , , outcome]) => [utterance, outcome]),
-      [
-        ["Fail", "failed"],
-        ["Hello", "answered"],
-      ],
+      kept.map((turn) => turn.at(-1)),
+      ["failed", "answered"],
     );
     // Nobody said what an exception of the application's own says.
     const isOwn = error instanceof Error && error.name === "Error";
-    assert.match(JSON.stringify(log), isOwn ? /my secret\\n +at / : /^(?!.*secret)/);
-    assert.doesNotMatch(JSON.stringify(log), /Hello/);
+    assert.match(log, isOwn ? /my secret\\n +at / : /^(?!.*secret)/);
   });
 }
 
-test("a goodbye whose turn fails still ends the loop", async () => {
-  const { run } = setUp(["goodbye", "never read"], {
-    converse: () => {
-      throw new Error("broken");
-    },
+const answers: readonly [what: string, events: readonly TurnEvent[], shown: string][] = [
+  ["without a result", [{ type: "text", text: "Hi" }], "Hi (The answer has no end.)\n"],
+  ["all at once", [{ type: "result", outcome: "answered", response: "Hi!" }], "Hi!\n"],
+];
+for (const [what, events, shown] of answers) {
+  test(`an answer that comes ${what} is shown as ${JSON.stringify(shown)}`, async () => {
+    const { screen } = await talk({ lines: ["Hello"], converse: () => from(...events) });
+    assert.equal(screen, shown);
   });
-  assert.deepEqual(await run(), { turns: 1, ended: "stop_word" });
-});
-
-test("a turn without a result is shown as failed", async () => {
-  const { run, screen } = setUp(["Hello"], {
-    converse: () => from<TurnEvent>({ type: "text", text: "Hi" }),
-  });
-  assert.deepEqual(await run(), { turns: 1, ended: "input_ended" });
-  assert.equal(screen(), "Hi (The answer has no end.)\n");
-});
-
-test("a response that was not streamed is shown once", async () => {
-  const { run, screen } = setUp(["Hello"], {
-    converse: () => from<TurnEvent>({ type: "result", outcome: "answered", response: "Hi!" }),
-  });
-  await run();
-  assert.equal(screen(), "Hi!\n");
-});
+}
 
 test("an intent parser that throws costs the label, not the turn", async () => {
-  const { run, memory } = setUp(["Hello"], {
-    parseIntent: () => {
-      throw new Error("broken");
-    },
+  const { kept } = await talk({ lines: ["Hello"], parseIntent: () => assert.fail("broken") });
+  assert.deepEqual(kept, [["Hello", "UNKNOWN", "You said Hello.", "answered"]]);
+});
+
+const working = async () => {};
+for (const [call, fail, calls, outcome] of [
+  // The output is gone before the second piece, or only after the whole answer.
+  ["begin", () => Promise.reject(new Error("no speaker")), ["end"], "interrupted"],
+  ["write", () => assert.fail("no speaker"), ["begin", "end"], "interrupted"],
+  ["end", () => assert.fail("no speaker"), ["begin", "write", "write"], "answered"],
+] as const) {
+  test(`A7: when ${call} of the output fails, the turn is kept as ${outcome}`, async () => {
+    const called: string[] = [];
+    const note = (name: string) => async () => void called.push(name);
+    const works = { begin: note("begin"), write: note("write"), end: note("end") };
+    const { ended, kept } = await talk({ lines: ["1", "2"], output: { ...works, [call]: fail } });
+    assert.equal(ended, "2 input_ended");
+    assert.deepEqual(
+      kept.map((turn) => turn.at(-1)),
+      [outcome, outcome],
+    );
+    assert.deepEqual(called, [...calls, ...calls]);
   });
-  assert.deepEqual(await run(), { turns: 1, ended: "input_ended" });
-  assert.deepEqual(kept(memory), [["Hello", "UNKNOWN", "You said Hello.", "answered"]]);
-});
 
-test("the turn gets the memory, typed to be read", async () => {
-  const blocks: unknown[] = [];
-  const memory = new WorkingMemory();
-  const remember = remembering(memory, echo);
-  const { run } = setUp(["Hello", "Why?"], {
-    converse: (utterance, intent, signal, given) => {
-      // @ts-expect-error: only to read
-      void given?.append;
-      blocks.push(given?.promptBlock());
-      return remember(utterance, intent, signal);
-    },
+  test(`an output whose ${call} never resolves does not keep an aborted loop`, async () => {
+    const ending = new AbortController();
+    const hang = () => {
+      setImmediate(() => ending.abort());
+      return new Promise<void>(() => {});
+    };
+    const output: OutputSink = { begin: working, write: working, end: working, [call]: hang };
+    const { ended, kept } = await talk({ lines: ["Hello"], output, signal: ending.signal });
+    assert.deepEqual([ended, kept.length], ["1 aborted", 1]);
   });
-  await run({ memory });
-  const first = "Turn 1: You said 'Hello' (classified as GREETING). I responded 'You said Hello.'.";
-  assert.deepEqual(blocks, ["", `Context:\n${first}\n\n`]);
-});
+}
 
-test("the log tells how each turn ended and what the memory counts, never what was said", async () => {
-  const memory = new WorkingMemory({ clock: { now: () => 0, monotonic: () => 0 } });
-  const { run, log } = setUp(["my secret"], { converse: remembering(memory, echo) });
-  await run({ memory });
-  assert.deepEqual(log, [{ message: "a turn ended", outcome: "answered", memory: memory.stats() }]);
-  assert.doesNotMatch(JSON.stringify(log), /secret/);
-});
-
-for (const call of ["begin", "write", "end"] as const) {
-  for (const how of ["rejects", "throws"] as const) {
-    // The output is gone before the second piece, or only after the whole answer.
-    const outcome = call === "end" ? "answered" : "interrupted";
-    test(`A7: when ${call} of the output ${how}, the turn is kept as ${outcome}`, async () => {
-      const fail = (): Promise<void> => {
-        if (how === "throws") throw new Error("no speaker");
-        return Promise.reject(new Error("no speaker"));
-      };
-      const calls: string[] = [];
-      const works = (name: string) => async () => {
-        calls.push(name);
-      };
-      const output: OutputSink = {
-        begin: works("begin"),
-        write: works("write"),
-        end: works("end"),
-        [call]: fail,
-      };
-      const { run, memory } = setUp(["Hello", "Again"], { output });
-      assert.deepEqual(await run(), { turns: 2, ended: "input_ended" });
-      assert.deepEqual(
-        kept(memory).map(([utterance, , , ended]) => [utterance, ended]),
-        [
-          ["Hello", outcome],
-          ["Again", outcome],
-        ],
-      );
-      const expected = {
-        begin: ["end"],
-        write: ["begin", "end"],
-        end: ["begin", "write", "write"],
-      };
-      assert.deepEqual(calls, [...expected[call], ...expected[call]]);
-    });
-  }
+/** An output that is talked over at the first piece of the first answer. */
+function talkedOver() {
+  const spoken: string[] = [];
+  const ends: TurnResult[] = [];
+  let interrupt = () => {};
+  const output: OutputSink = {
+    begin: async (stop) => {
+      interrupt = stop;
+    },
+    write: async (text) => {
+      if (spoken.push(text) === 1) interrupt();
+    },
+    end: async (result) => void ends.push(result),
+  };
+  return { output, spoken, ends };
 }
 
 test("A7: a person who talks over the answer cuts it short; it is kept as interrupted", async () => {
-  const spoken: string[] = [];
-  const ends: unknown[] = [];
-  let interrupt = () => {};
-  const { run, memory } = setUp(["Hello", "Again"], {
-    output: {
-      async begin(stop) {
-        interrupt = stop;
-      },
-      async write(text) {
-        spoken.push(text);
-        if (spoken.length === 1) interrupt();
-      },
-      async end({ outcome }) {
-        ends.push(outcome);
-      },
-    },
-  });
-  assert.deepEqual(await run(), { turns: 2, ended: "input_ended" });
-  assert.deepEqual(ends, ["interrupted", "answered"]);
+  const { output, spoken, ends } = talkedOver();
+  const { kept } = await talk({ lines: ["Hello", "Again"], output });
+  assert.deepEqual(
+    ends.map(({ outcome }) => outcome),
+    ["interrupted", "answered"],
+  );
   assert.deepEqual(spoken, ["You said ", "You said ", "Again."]);
-  assert.deepEqual(kept(memory)[0], ["Hello", "GREETING", "You said ", "interrupted"]);
+  assert.deepEqual(kept[0], ["Hello", "GREETING", "You said ", "interrupted"]);
 });
 
-test("a turn that throws because it was cut short is shown as interrupted", async () => {
-  let interrupt = () => {};
-  const ends: unknown[] = [];
-  const { run } = setUp(["Hello"], {
-    async *converse(_utterance, _intent, signal) {
-      yield { type: "text", text: "Hi" };
-      signal.throwIfAborted();
-    },
-    output: {
-      async begin(stop) {
-        interrupt = stop;
-      },
-      async write() {
-        interrupt();
-      },
-      async end(result) {
-        ends.push(result);
-      },
-    },
-  });
-  await run();
-  assert.deepEqual(ends, [{ outcome: "interrupted", response: "" }]);
-});
-
-test("text that comes after an interruption is not spoken, and the turn is read to its end", async () => {
-  const spoken: string[] = [];
-  let interrupt = () => {};
-  let wasReadToItsEnd = false;
-  const { run } = setUp(["Hello"], {
-    async *converse() {
+for (const isThrown of [true, false]) {
+  test(`what a turn ${isThrown ? "throws because" : "says after"} it was cut short is not shown, and it is read to its end`, async () => {
+    const { output, spoken, ends } = talkedOver();
+    let isOver = false;
+    const converse: Converse = async function* (_utterance, _intent, signal) {
       yield { type: "text", text: "one" };
+      if (isThrown) signal.throwIfAborted();
       yield { type: "text", text: "two" };
-      wasReadToItsEnd = true;
+      isOver = true;
       yield { type: "result", outcome: "answered", response: "onetwo" };
-    },
-    output: {
-      async begin(stop) {
-        interrupt = stop;
-      },
-      async write(text) {
-        spoken.push(text);
-        interrupt();
-      },
-      async end() {},
-    },
+    };
+    await talk({ lines: ["Hello"], output, converse });
+    assert.deepEqual([spoken, isOver], [["one"], !isThrown]);
+    if (isThrown) assert.deepEqual(ends, [{ outcome: "interrupted", response: "" }]);
   });
-  await run();
-  assert.deepEqual(spoken, ["one"]);
-  assert.equal(wasReadToItsEnd, true);
-});
+}
 
 const aborts: Record<string, (ending: AbortController) => Partial<CoordinatorPorts>> = {
+  "before it begins": (ending) => {
+    ending.abort();
+    return { input: { next: () => assert.fail("read") } };
+  },
   "while the loop waits for input": (ending) => ({
     input: {
       next: () => {
@@ -383,58 +289,64 @@ const aborts: Record<string, (ending: AbortController) => Partial<CoordinatorPor
 for (const [when, ports] of Object.entries(aborts)) {
   test(`an abort ${when} ends it at once, without a turn and without output`, async () => {
     const ending = new AbortController();
-    const { run, screen } = setUp([], ports(ending));
-    assert.deepEqual(await run({ signal: ending.signal }), { turns: 0, ended: "aborted" });
-    assert.equal(screen(), "");
+    const { ended, screen } = await talk({ ...ports(ending), signal: ending.signal });
+    assert.deepEqual([ended, screen], ["0 aborted", ""]);
   });
 }
-
-test("a signal that is aborted already reads no input", async () => {
-  let reads = 0;
-  const { run } = setUp([], {
-    input: {
-      next: async () => {
-        reads++;
-        return undefined;
-      },
-    },
-  });
-  assert.deepEqual(await run({ signal: AbortSignal.abort() }), { turns: 0, ended: "aborted" });
-  assert.equal(reads, 0);
-});
 
 test("an abort in the middle of a turn keeps the turn, then ends the loop", async () => {
   const ending = new AbortController();
-  const memory = new WorkingMemory();
-  const { run, screen } = setUp(["Hello", "never read"], {
-    converse: remembering(memory, function* () {
+  const { ended, kept, screen } = await talk({
+    lines: ["Hello", "never read"],
+    signal: ending.signal,
+    answer: function* () {
       yield "one ";
       ending.abort();
       yield "two";
-    } as unknown as (utterance: string) => Pieces),
+    },
   });
-  assert.deepEqual(await run({ signal: ending.signal }), { turns: 1, ended: "aborted" });
-  assert.deepEqual(kept(memory), [["Hello", "GREETING", "one ", "interrupted"]]);
-  assert.equal(screen(), "one  (interrupted)\n");
+  assert.deepEqual([ended, screen], ["1 aborted", "one  (interrupted)\n"]);
+  assert.deepEqual(kept, [["Hello", "GREETING", "one ", "interrupted"]]);
 });
-
-for (const call of ["begin", "write", "end"] as const) {
-  test(`an output whose ${call} never resolves does not keep an aborted loop`, async () => {
-    const ending = new AbortController();
-    const hang = (): Promise<void> => {
-      setImmediate(() => ending.abort());
-      return new Promise(() => {});
-    };
-    const works = async () => {};
-    const output: OutputSink = { begin: works, write: works, end: works, [call]: hang };
-    const { run, memory } = setUp(["Hello"], { output });
-    assert.deepEqual(await run({ signal: ending.signal }), { turns: 1, ended: "aborted" });
-    assert.equal(memory.count, 1);
-  });
-}
 
 test("the loop rejects with what the input rejects with", async () => {
   const broken = new Error("the terminal is gone");
-  const { run } = setUp([], { input: { next: () => Promise.reject(broken) } });
-  await assert.rejects(run(), broken);
+  await assert.rejects(talk({ input: { next: () => Promise.reject(broken) } }), broken);
 });
+
+test("sound is refused with THROUGHLINE_MEDIA_TYPE and a sentence for people", async () => {
+  await assert.rejects(
+    textOnly.transcribe(new Uint8Array(2), "s16le", new AbortController().signal),
+    (error: Error) =>
+      isThroughlineError(error, "THROUGHLINE_MEDIA_TYPE") && /speech to text/.test(error.message),
+  );
+});
+
+const rows: readonly [pieces: readonly string[], result: Partial<TurnResult>, shown: string][] = [
+  [["Hel", "lo."], {}, "Hello.\n"],
+  [["Hello.\n"], {}, "Hello.\n"],
+  [["one\r\ntwo\tthree"], {}, "one\ntwo\tthree\n"],
+  [["\u0007", ""], {}, ""],
+  [["Once up"], { outcome: "interrupted" }, "Once up (interrupted)\n"],
+  [[], { outcome: "interrupted" }, "(interrupted)\n"],
+  [[], { outcome: "failed" }, "(no answer)\n"],
+  [["Once up\n"], { outcome: "failed", reason: "Gone." }, "Once up\n(Gone.)\n"],
+  [["\u001b]52;c;aGk=\u0007Hi\u001b[2J\u009b31m\u0000"], {}, "]52;c;aGk=Hi[2J31m\n"],
+  [[], { outcome: "failed", reason: "\u001b[2JGone." }, "([2JGone.)\n"],
+];
+for (const [pieces, result, shown] of rows) {
+  const what = `${JSON.stringify(pieces)}, ${JSON.stringify(result)}`;
+  test(`an answer of ${what} is shown as ${JSON.stringify(shown)}, each write awaited`, async () => {
+    let screen = "";
+    const output = textOutput(async (text) => {
+      await new Promise(setImmediate);
+      screen += text;
+    });
+    for (let turn = 0; turn < 2; turn++) {
+      await output.begin(() => {});
+      for (const piece of pieces) await output.write(piece);
+      await output.end({ outcome: "answered", response: pieces.join(""), ...result });
+    }
+    assert.equal(screen, shown + shown);
+  });
+}

@@ -2,7 +2,12 @@
 // OpenAI's protocol, counts a token for each 4 characters and refuses what is longer than its window.
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { openAiServer, type Reply, type SeenRequest } from "../../../test/support/openai-server.ts";
+import {
+  deltaStream,
+  openAiServer,
+  type Reply,
+  type SeenRequest,
+} from "../../../test/support/openai-server.ts";
 import { seededRandom } from "../../testing/random.ts";
 import { createResponder } from "../models/registry.ts";
 import type { TurnTool } from "../models/responder.ts";
@@ -73,26 +78,8 @@ async function open(t: TestContext, { window, known, says = states, result }: Op
   return { server, throughline, turns, say, sent };
 }
 
-const toolCall = [
-  {
-    choices: [
-      {
-        index: 0,
-        delta: {
-          role: "assistant",
-          tool_calls: [
-            { index: 0, id: "c1", type: "function", function: { name: "look", arguments: "{}" } },
-          ],
-        },
-      },
-    ],
-  },
-  { choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] },
-  "[DONE]",
-]
-  .map((event) => (typeof event === "string" ? event : JSON.stringify({ id: "1", ...event })))
-  .map((data) => `data: ${data}\n\n`)
-  .join("");
+const looks = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } };
+const toolCall = deltaStream([{ tool_calls: [{ index: 0, ...looks }] }], "tool_calls");
 
 /** In any case more than the window has room for. */
 const count = process.env["THROUGHLINE_FULL"] === "1" ? 60 : 30;
