@@ -128,14 +128,17 @@ test("regenerating while an older answer is shown makes one more, and hides that
   ]);
 });
 
-test("choosing what is shown stores nothing", async () => {
-  const c = await companion([["1"], ["2"]]);
+test("choosing what is shown stores nothing, and keeps the session of its provider", async () => {
+  const session: ScriptedStep = { type: "provider-session", id: "resp_1" };
+  const c = await companion([["1"], [session, "2"]]);
   const [first = "", second = ""] = await answered(c, "Hello", 1);
   const end = async () => (await c.chats.existing(chat)).seq;
+  const resumed = async () => (await c.sessions.active(chat))?.session_id;
   const before = await end();
   await c.turns.choose(chat, second);
-  assert.equal(await end(), before);
+  assert.deepEqual([await end(), await resumed()], [before, "resp_1"]);
   await c.turns.choose(chat, first);
+  assert.equal(await resumed(), "");
   const chosen = await end();
   await c.turns.choose(chat, first);
   assert.equal(await end(), chosen);
