@@ -123,7 +123,7 @@ const rows: readonly Row[] = [
   },
   {
     what: "a chat cut",
-    home: 1,
+    home: 7,
     harm: (home) => {
       const path = join(home, "chats/b.jsonl");
       const text = fs.readFileSync(path, "utf8");
