@@ -50,7 +50,9 @@ test("taking back twice is taking back once, in one append for all", async () =>
   await chats.takeBack(chat, ["a", "c"]);
   const records = await Array.fromAsync(chats.records(chat));
   assert.deepEqual(
-    records.filter(({ kind }) => kind !== undefined).map(({ id, kind, target }) => [id, kind, target]),
+    records
+      .filter(({ kind }) => kind !== undefined)
+      .map(({ id, kind, target }) => [id, kind, target]),
     [
       ["removal:a", "removal", "a"],
       ["removal:b", "removal", "b"],
