@@ -179,12 +179,16 @@ for (const [way, begin] of Object.entries(ways)) {
     }
     const { forget, end } = await begin(home, running);
     const receipts: Receipt[] = [];
-    for (const { ids } of chats) receipts.push(await forget(ids[0]));
+    const isHere = ["the process that has it", "a request over HTTP"].includes(way);
+    for (const { what, ids, forgotten } of chats) {
+      receipts.push(await forget(ids[0]));
+      // Before the next forgetting rewrites something.
+      if (isHere) assert.ok(!bytesUnder(home).includes(forgotten), `${what}, at once`);
+    }
     await end();
     for (const [nth, { what, place }] of chats.entries()) {
       const { removed = [], unreachable = [] } = receipts[nth] ?? {};
       const isLoaded = !["companion", "packages"].includes(place.receipt.place);
-      const isHere = ["the process that has it", "a request over HTTP"].includes(way);
       const isReached = isHere || (isLoaded && !place.isInMemory);
       const isNamed = removed.some(
         (each) => JSON.stringify(each) === JSON.stringify(place.receipt),

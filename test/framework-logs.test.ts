@@ -15,6 +15,7 @@ import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts"
 import type { Storage } from "../src/core/storage/storage.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { exportFrameworkLogs, importOwn } from "../src/interchange/framework-log-file.ts";
+import { copyCompanion } from "../src/postgres/move/copy-companion.ts";
 import { bytesUnder, runCli, temporaryDirectory } from "./support/command-line.ts";
 import { kept } from "./support/kept-storage.ts";
 
@@ -72,6 +73,17 @@ test("doctor reads what frameworks keep, and finds damage in it", async (t) => {
   const { code, out } = await runCli(["doctor", "--json"], { home });
   assert.notEqual(code, 0);
   assert.match(out, /langgraph\/.*: older_copy/);
+});
+
+test("moving a companion takes what frameworks keep along", async (t) => {
+  const [from, to] = [openMemoryStorage(), openMemoryStorage()];
+  t.after(() => Promise.all([from.close(), to.close()]));
+  await fill(from);
+  await copyCompanion(from, to);
+  for (const { collection, projection } of frameworkLogs) {
+    const found = await to.logs(collection, projection).find("local:me", "v:1");
+    assert.equal(found?.["value"], word);
+  }
 });
 
 /** Exports a home, or one id of it. @returns the files by name. */

@@ -267,7 +267,7 @@ for (const [pastMs, limits, gone, isAhead] of [
   });
 }
 
-test("once a package was savedOnce by the clock that was far ahead, ages count again", async () => {
+test("once a package was saved by the clock that was far ahead, ages count again", async () => {
   const { packages, clock } = await savedOnce();
   clock.set("2028-02-19T15:30:00.000Z");
   assert.deepEqual((await packages.purge({ maxAgeMs: dayMs })).purged, []);

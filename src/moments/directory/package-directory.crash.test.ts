@@ -52,7 +52,9 @@ async function checkSaved(image: SimulatedDisk, promised: readonly Told[]) {
     const isHalf = traces.has(name) && traces.get(name) !== "package";
     if (isHalf)
       assert.ok(
-        opened.reports.some(({ key }) => key === `feedback/${name}`),
+        opened.reports.some(
+          ({ key, kind }) => key === `feedback/${name}` && kind === "unfinished_package",
+        ),
         name,
       );
   }

@@ -442,7 +442,7 @@ for (const [what, change, wanted] of [
   ["a time past the year 9999", { timestamp: 1e12 }, "THROUGHLINE_INVALID"],
   ["a schema", { schema: "throughline.feedback/1" }, "THROUGHLINE_INVALID"],
 ] as const) {
-  test(`a seedFolder with ${what} is refused with ${wanted}, and nothing is made`, async () => {
+  test(`a seed with ${what} is refused with ${wanted}, and nothing is made`, async () => {
     const disk = new SimulatedDisk();
     const { "feedback.json": _, ...others } = files;
     const record =

@@ -214,11 +214,11 @@ export class FileLogStore implements LogStore {
 
   async search(query: string, options: SearchOptions): Promise<readonly SearchHit[]> {
     checkSearch(query, options);
-    this.#logs.assertOpen();
     const { limit } = options;
     const { index } = this.#ports;
     let doubts: number;
     do {
+      this.#logs.assertOpen();
       await this.#ready();
       ({ doubts } = index);
       await index.file.catchUp().catch((error: unknown) => {

@@ -206,7 +206,7 @@ export class FileStorage implements Storage {
       await Promise.all(stores.map((store) => store.close()));
       await this.#journal.segments.close();
     } finally {
-      await Promise.all(this.#writing);
+      while (this.#writing.size > 0) await Promise.all(this.#writing);
       this.#isReleased = true;
       await this.#ports.release();
     }

@@ -24,10 +24,24 @@ const refusedWith = (pattern: RegExp) => (error: unknown) => {
 
 const types: readonly (readonly [type: number, kind: string, name?: string])[] = [
   [0xef53, "local"], // ext4
+  [0x58465342, "local"], // XFS
+  [0x9123683e, "local"], // btrfs
+  [0x01021994, "local"], // tmpfs
+  [0x794c7630, "local"], // overlayfs
+  [0x2fc12fc1, "local"], // ZFS
   [0x6969, "network", "NFS"],
+  [0x517b, "network", "SMB"],
   [0xff534d42, "network", "CIFS"],
   [0xff534d42 | 0, "network", "CIFS"], // as a machine with 32 bits gives it
+  [0xfe534d42, "network", "SMB2"],
+  [0x564c, "network", "NCP"],
+  [0x5346414f, "network", "AFS"],
+  [0x73757245, "network", "Coda"],
+  [0x00c36400, "network", "Ceph"],
+  [0x0bd00bd0, "network", "Lustre"],
+  [0x47504653, "network", "GPFS"],
   [0x65735546, "user-space", "FUSE"],
+  [0x01021997, "user-space", "9P"],
 ];
 for (const [type, kind, name = ""] of types) {
   test(`a file system whose statfs type is ${type} is ${kind} ${name}`, () => {

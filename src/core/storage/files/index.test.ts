@@ -562,6 +562,22 @@ for (const [code, syscall] of [
   });
 }
 
+test("a search under way as the storage closes is refused, where the index is begun again", async (t) => {
+  const home = homeFolder(t);
+  const { logs, close } = await open(home);
+  await sayMany(logs, "a", 1, 9);
+  const paths = new Set(fs.readdirSync(join(home, "journal"), { encoding: "utf8" }));
+  const real = fs.openSync as (...given: unknown[]) => number;
+  t.mock.method(fs, "openSync", (...given: unknown[]) => {
+    if (!paths.has(basename(String(given[0])))) return real(...given);
+    throw Object.assign(new Error("gone"), { code: "ENOENT", syscall: "open" });
+  });
+  const search = logs.search("hello", { limit: 9 });
+  const closing = close();
+  await assert.rejects(search, { code: "THROUGHLINE_CLOSED" });
+  await closing;
+});
+
 test("of many small logs few are in memory, and none is kept as it was given", async (t) => {
   const index = new FileIndex(join(homeFolder(t), "index.db"));
   const part = new CollectionIndex(index, "chats", projection);
