@@ -15,6 +15,7 @@ import {
   openIndexed,
 } from "../../../../test/support/indexed-home.ts";
 import { saidProjection, slowProjection } from "../../../../test/support/projections.ts";
+import { randomId } from "../../ids.ts";
 import { realDisk } from "../disk/disk.ts";
 import type { LogStore } from "../log-store.ts";
 
@@ -162,4 +163,23 @@ test("a log that could not be cut back nor deleted is no damaged one", async (t)
   disk.heal();
   const tail = await logs.tail("a", 9);
   assert.deepEqual([tail?.seq, tail?.damaged ?? false, storage.repairs()], [1, false, []]);
+});
+
+test("an end right after a kill keeps the index, and the next start compares no log with it", async (t) => {
+  let home = homeFolder(t);
+  await (await openIndexed(home, { timers: never })).storage.close();
+  for (const isKilled of [true, true, false]) {
+    const { storage, index } = await openIndexed(home, { timers: never });
+    const logs = storage.logs("chats", saidProjection);
+    for (let n = 0; n < 9; n++) await logs.append(`chat ${n}`, [said(randomId())]);
+    if (isKilled) {
+      home = killedCopy(t, home);
+      continue;
+    }
+    await storage.close();
+    assert.equal(index.file.losses, 0);
+  }
+  const { storage, coverage } = await openIndexed(home, { timers: never });
+  assert.equal(coverage, "all");
+  assert.equal((await storage.logs("chats", saidProjection).list({ limit: 99 })).rows.length, 9);
 });

@@ -216,8 +216,11 @@ export class Segments {
       }
     }
     const most = segment?.position ?? this.position;
-    for (const { path, nth, position, end } of segments) {
-      this.#ports.index.began({ path, nth, position, end: Math.min(position + end, most) });
+    for (const found of segments) {
+      const { path, nth, position } = found;
+      // What comes after is in the new one, at positions of its own.
+      found.end = Math.min(found.end, most - position);
+      this.#ports.index.began({ path, nth, position, end: position + found.end });
     }
     if (segment !== undefined) this.#take(segment);
     this.#ports.index.published(this.position);
