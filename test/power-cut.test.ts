@@ -5,5 +5,5 @@ testPowerCuts({
   once: { from: 7, count: 2, maxImages: 12 },
   twice: { from: 1, count: 1 },
   kills: { from: 1, count: 2 },
-  least: { points: 100, images: 800 },
+  least: { points: 100, images: 1_000 },
 });
