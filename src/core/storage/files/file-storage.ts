@@ -200,16 +200,15 @@ export class FileStorage implements Storage {
 
   async #close(): Promise<void> {
     this.leases.close();
-    try {
-      // All at once: from this moment on none of them takes another call.
-      const stores = [...this.#logs.values(), ...this.#documents.values(), ...this.#files.values()];
-      await Promise.all(stores.map((store) => store.close()));
-      await this.#journal.segments.close();
-    } finally {
-      while (this.#writing.size > 0) await Promise.all(this.#writing);
-      this.#isReleased = true;
-      await this.#ports.release();
-    }
+    // All at once: from this moment on none of them takes another call. Then all have ended.
+    const stores = [...this.#logs.values(), ...this.#documents.values(), ...this.#files.values()];
+    const closing = stores.map((store) => store.close());
+    await Promise.allSettled(closing);
+    await this.#journal.segments.close();
+    while (this.#writing.size > 0) await Promise.all(this.#writing);
+    this.#isReleased = true;
+    await this.#ports.release();
+    await Promise.all(closing);
   }
 
   /** @returns whether the home was used before. */

@@ -1,6 +1,7 @@
 // The journal through the storage that writes it, on a disk in memory. Power cuts and kills at every disk
 // operation are in test/power-cut.test.ts, every error of every call in test/disk-faults.test.ts.
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { setImmediate as nextPass } from "node:timers/promises";
 import { crc32 } from "node:zlib";
@@ -30,6 +31,8 @@ import type { Disk } from "../disk/disk.ts";
 import type { FileIndex } from "./index.ts";
 import { readSegment } from "./journal-frame.ts";
 
+const now = Promise.resolve();
+
 /** A disk that does what `before` does before each sync, or each write. */
 const withSync = (
   disk: SimulatedDisk,
@@ -53,6 +56,22 @@ test("one sync makes the appends of fifty logs durable that wait for it", async 
     const [k49] = await idsOn(image, ["k49"]);
     assert.deepEqual(k49, ["n"]);
   }
+  await storage.close();
+});
+
+test("a log that is written slowly gets its own bytes, whatever is appended to others meanwhile", async () => {
+  const held = Promise.withResolvers<void>();
+  const disk = new SimulatedDisk();
+  const slow = withSync(disk, (path) => (path.endsWith("a.jsonl") ? held.promise : now), "write");
+  const { storage, logs } = await openLarge(slow);
+  const said = (id: string) => ({ ...record(id), words: randomUUID().repeat(3) });
+  const first = said("m1");
+  const stored = logs.append("a", [first]);
+  for (let i = 0; i < 20; i++) await logs.append("b", [said(`n${i}`)]);
+  held.resolve();
+  await stored;
+  assert.deepEqual((await logs.tail("a", 1))?.records, [{ ...first, seq: 1 }]);
+  assert.equal((await logs.tail("b", 99))?.records.length, 20);
   await storage.close();
 });
 

@@ -72,6 +72,8 @@ export class Journal {
   readonly segments: Segments;
   #slab = Buffer.alloc(0);
   #slabEnd = 0;
+  /** How many changes lie in slabs and may still be written from there. */
+  #unsettled = 0;
   #waiting: PushedChange[] = [];
   #isWriting = false;
   readonly syncPlace = new SyncPlace();
@@ -100,6 +102,8 @@ export class Journal {
    */
   push(log: JournaledLog, offset: number, batch?: NewBatch): PushedChange {
     const room = frameBytes + 3 * log.name.length + (batch === undefined ? 0 : roomFor(batch));
+    // The same bytes again: they are in the processor's cache.
+    if (this.#unsettled === 0 && this.#slab.length === slabBytes) this.#slabEnd = 0;
     if (this.#slabEnd + room > this.#slab.length) {
       this.#slab = Buffer.allocUnsafeSlow(Math.max(slabBytes, room));
       this.#slabEnd = 0;
@@ -115,6 +119,7 @@ export class Journal {
     const place = { log, offset, batch, frame, bytes, crc };
     const change = { ...place, stored, resolve, reject, settled: nothing };
     this.#waiting.push(change);
+    this.#unsettled++;
     if (!this.#isWriting) {
       this.#isWriting = true;
       queueMicrotask(() => void this.#writeAll());
@@ -224,6 +229,7 @@ export class Journal {
 
   #refuse(changes: readonly PushedChange[], error: ThroughlineError): undefined {
     this.#fault = error;
+    this.#unsettled -= changes.length;
     for (const { reject } of changes) reject(error);
   }
 
@@ -240,7 +246,9 @@ export class Journal {
   async #apply({ group, settle }: StoredGroup): Promise<void> {
     let left = group.length;
     const done = () => {
-      if (--left === 0) settle();
+      if (--left > 0) return;
+      this.#unsettled -= group.length;
+      settle();
     };
     for (const change of group) {
       change.settled = done;
