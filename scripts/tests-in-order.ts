@@ -1,10 +1,13 @@
-// Runs the test files that it is given three at a time, those that take longest first: the runner's own
-// command line sorts them. A test that fails, fails the run: it is not tried again. A test that is skipped in
+// Runs the test files that it is given in three processes at a time, those that take longest first: the runner's
+// own command line sorts them. A test that fails, fails the run: it is not tried again. A test that is skipped in
 // CI fails the run, unless its reason is in scripts/allowed-skips.ts. Ends with the runner's own summary.
-import { resolve } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { finished } from "node:stream/promises";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
+import { pathToFileURL } from "node:url";
 import { isAllowedSkip } from "./allowed-skips.ts";
 
 /** Begun first, so that none of them runs alone at the end. */
@@ -16,11 +19,33 @@ const longest = [
   ...["src/app/backup/backup.test.ts", "test/mcp-clients.test.ts", "test/full/page-beside.test.ts"],
 ];
 
+/** How many of the other files share a process: to load what they test takes longer than most of their tests. */
+const perProcess = 12;
+/** Hooks before each test are those of the whole process, and so is what a process measures of itself. */
+const needsOwn =
+  /^(?:before|beforeEach|afterEach)\(|\b(?:memoryUsage|cpuUsage|getHeapStatistics)\(/m;
+
+/** Joins files that may share a process: each group is a file that imports them one after the other. */
+function grouped(files: readonly string[]): readonly string[] {
+  const alone = files.filter((file) => needsOwn.test(readFileSync(file, "utf8")));
+  const others = files.filter((file) => !alone.includes(file));
+  const folder = process.env["THROUGHLINE_SCRATCH"] ?? tmpdir();
+  const groups: string[] = [];
+  while (others.length > 0) {
+    const group = others.splice(0, perProcess);
+    const imports = group.map((file) => `await import("${pathToFileURL(file)}");\n`);
+    const path = join(folder, `.tests-${groups.length}.mjs`);
+    writeFileSync(path, imports.join(""));
+    groups.push(path);
+  }
+  return [...groups, ...alone];
+}
+
 const named = process.argv.slice(2);
 const first = longest.filter((file) => named.includes(file));
-const files = [...first, ...named.filter((file) => !first.includes(file))].map((file) =>
-  resolve(file),
-);
+const rest = named.filter((file) => !first.includes(file));
+const isFull = process.env["THROUGHLINE_FULL"] === "1";
+const files = [...first, ...(isFull ? rest : grouped(rest))].map((file) => resolve(file));
 const preloads = ["./scripts/untracked-tests.ts", "./scripts/test-limit.ts"];
 const execArgv = preloads.flatMap((path) => ["--import", path]);
 
