@@ -57,7 +57,7 @@ export class ThroughlineSession {
    */
   async getItems(limit = Number.MAX_SAFE_INTEGER): Promise<AgentItem[]> {
     this.#turn.runBegins();
-    const entries = await this.#log.newest(limit, { isTurn: this.#turn.isOpen });
+    const entries = await this.#log.entries(limit, { isTurn: this.#turn.isOpen });
     const items = entries.flatMap((entry) => entry.items);
     return items.slice(Math.max(0, items.length - limit));
   }
