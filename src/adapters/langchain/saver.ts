@@ -1,3 +1,4 @@
+// LangGraph's checkpointer: the entry point `throughline/langgraph`.
 import { isDeepStrictEqual } from "node:util";
 import { isThroughlineError } from "../../core/errors.ts";
 import {
@@ -20,23 +21,38 @@ import {
   writesAdded,
   writesOf,
 } from "./checkpoints.ts";
-import { checkpointOf, checkThread, namespaceOf, threadOf } from "./config.ts";
 import {
   type ChannelVersions,
   type Checkpoint,
   type CheckpointMetadata,
   type CheckpointTuple,
   type Config,
+  checkpointOf,
+  checkThread,
   type DeltaChannelHistory,
   type ListOptions,
+  langGraphSerializer,
+  load,
+  namespaceOf,
   type PendingWrite,
   type Serializer,
   tasksChannel,
-} from "./langgraph-types.ts";
+  threadOf,
+} from "./langgraph.ts";
 import { newWrites, type Write, writeIndex } from "./pending-writes.ts";
-import { langGraphSerializer, load } from "./serializer.ts";
 import { remember, type Thread, ThreadLogs, withParts } from "./thread-log.ts";
 import { Transcript } from "./transcript.ts";
+
+export type {
+  Checkpoint,
+  CheckpointMetadata,
+  CheckpointTuple,
+  Config,
+  DeltaChannelHistory,
+  ListOptions,
+  PendingWrite,
+  Serializer,
+};
 
 export interface ThroughlineSaverOptions {
   /** @default LangGraph's own serialiser */

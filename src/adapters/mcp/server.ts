@@ -8,9 +8,8 @@ import {
 } from "@modelcontextprotocol/server";
 import { errorName, isThroughlineError } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import { notice, resultSchema, warning } from "./output.ts";
 import { addResources } from "./resources.ts";
-import { type Tool, type ToolPorts, toolsOver } from "./tools.ts";
+import { notice, resultSchema, type Tool, type ToolPorts, toolsOver, warning } from "./tools.ts";
 
 const instructions =
   "Throughline keeps conversations: every message, and where each model left off. Find a chat with " +

@@ -1,3 +1,4 @@
+// A chat as a session of the Agents SDK: the entry point `throughline/openai-agents`.
 import { checkChatId } from "../../core/chat/chat-log.ts";
 import { isControl } from "../../core/chat/message.ts";
 import type { Transaction } from "../../core/chat/transaction.ts";
