@@ -3,15 +3,15 @@ import { ThroughlineError } from "../../core/errors.ts";
 import { unknownUsage } from "../../core/models/prices.ts";
 import { aFunction, aThroughline, checkArgument } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import type { Opened, OpenTurn } from "../../core/turns/open-turn.ts";
+import { until } from "../../core/timers.ts";
+import type { OpenTurn } from "../../core/turns/open-turn.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import type { Turns } from "../../core/turns/turns.ts";
-import { AnswerStream } from "./answer-stream.ts";
 import { type ChatRequest, chatOf, problemResponse, readChatRequest } from "./chat-request.ts";
 import { shownIn } from "./load-messages.ts";
 import { type ChatRoutesOptions, makeAnswer } from "./make-answer.ts";
-import { planOf, type Ready } from "./plan.ts";
-import { type Chunk, chunksOf, startOf } from "./ui-chunks.ts";
+import { type Plan, planOf, prepare } from "./plan.ts";
+import { AnswerStream, type Chunk, chunksOf, startOf } from "./ui-chunks.ts";
 import type { Part } from "./ui-message.ts";
 
 /** The routes of a chat page, from a request to a response: for any server that has these. */
@@ -96,37 +96,48 @@ class ChatPages {
     }
     // A page that continues an answer has what it had before.
     const known = message.role === "assistant" ? message.parts : undefined;
-    if (opened.state !== "open") return this.#joined(chatId, opened, known);
-    const { turn } = opened;
-    try {
-      const ready = await plan.prepare(turn);
-      if (ready !== undefined) return await this.#answer(asked, turn, ready, known);
-      // The answer is there already.
-      await turn.close({ messages: [], usage: unknownUsage, outcome: "answered" });
-    } catch (error) {
-      await turn.fail();
-      throw error;
-    }
-    return this.#stored(chatId, turn.user.id, known);
+    let stream: AnswerStream | undefined;
+    if (opened.state === "open") stream = await this.#begin(asked, plan, opened.turn);
+    if (opened.state === "running") stream = await this.#streamOf(opened.turn);
+    if (stream !== undefined) return streamed(stream.read(known));
+    if (opened.state === "running") await opened.turn.done;
+    const turn = opened.state === "answered" ? opened : opened.turn;
+    const { id } = "user" in turn ? turn.user : turn;
+    const stored = await this.#storedAnswer(chatId, id, known);
+    if (stored !== undefined) return stored;
+    throw new ThroughlineError("the model did not answer. The message is kept", {
+      code: "THROUGHLINE_MODEL_FAILED",
+    });
   }
 
   async watch(request: Request): Promise<Response> {
+    const { signal } = request;
     const chatId = chatOf(request);
     const turns = await this.#turns;
     const turn = turns.running(chatId);
-    if (turn !== undefined) {
-      const stream = await this.#streamOf(turn);
-      if (stream !== undefined) return streamed(stream.read());
-      return (await this.#storedAnswer(chatId, turn.id)) ?? new Response(null, { status: 204 });
-    }
-    const { head } = await this.#throughline.chats.state(chatId);
-    const id = head?.open_turn?.id ?? head?.pending?.[0];
-    if (id === undefined) return new Response(null, { status: 204 });
-    while (!request.signal.aborted && (await turns.isRunning(chatId))) await this.#pause();
-    const { head: after } = await this.#throughline.chats.state(chatId);
-    const isOver = after?.open_turn?.id !== id;
-    const stored = isOver ? await this.#storedAnswer(chatId, id) : undefined;
+    const stream = turn && (await this.#streamOf(turn));
+    if (stream !== undefined) return streamed(stream.read());
+    const id = turn?.id ?? (await this.#endedElsewhere(chatId, turns, signal));
+    const stored = id === undefined ? undefined : await this.#storedAnswer(chatId, id);
     return stored ?? new Response(null, { status: 204 });
+  }
+
+  /** Waits for the turn that another process runs. @returns its id; `undefined`: there is none, or it has no end. */
+  async #endedElsewhere(
+    chatId: string,
+    turns: Turns,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { chats, ports } = this.#throughline;
+    const { head } = await chats.state(chatId);
+    const id = head?.open_turn?.id ?? head?.pending?.[0];
+    if (id === undefined) return undefined;
+    const pause = { signal, ms: elsewhereMs, timers: ports.timers };
+    while (!signal.aborted && (await turns.isRunning(chatId))) {
+      await until(new Promise(() => undefined), pause);
+    }
+    const { head: after } = await chats.state(chatId);
+    return after?.open_turn?.id === id ? undefined : id;
   }
 
   async stop(request: Request): Promise<Response> {
@@ -138,34 +149,25 @@ class ChatPages {
     return new Response(null, { status: 204 });
   }
 
-  async #answer(
-    asked: ChatRequest,
-    turn: OpenTurn,
-    ready: Ready,
-    known: readonly Part[] | undefined,
-  ): Promise<Response> {
-    const { chatId, body } = asked;
-    const turns = await this.#turns;
-    const running = turns.running(chatId);
-    const stream = new AnswerStream(ready.records.message);
-    if (running?.id === turn.user.id) this.#awaited(running).resolve(stream);
+  /** Begins to make the answer. @returns `undefined`: it is there already. */
+  async #begin(asked: ChatRequest, plan: Plan, turn: OpenTurn): Promise<AnswerStream | undefined> {
     const throughline = this.#throughline;
-    void makeAnswer(this.#options, { ...ready, throughline, chatId, turn, body, stream });
-    return streamed(stream.read(known));
-  }
-
-  /** The answer to a message that was sent before. */
-  async #joined(
-    chatId: string,
-    opened: Exclude<Opened, { readonly state: "open" }>,
-    known: readonly Part[] | undefined,
-  ): Promise<Response> {
-    if (opened.state === "answered") return this.#stored(chatId, opened.user.id, known);
-    const { turn } = opened;
-    const stream = await this.#streamOf(turn);
-    if (stream !== undefined) return streamed(stream.read(known));
-    await turn.done;
-    return this.#stored(chatId, turn.id, known);
+    const { chatId, body } = asked;
+    try {
+      const ready = await prepare(throughline, asked, plan, turn);
+      if (ready === undefined) {
+        await turn.close({ messages: [], usage: unknownUsage, outcome: "answered" });
+        return undefined;
+      }
+      const running = (await this.#turns).running(chatId);
+      const stream = new AnswerStream(ready.records.message);
+      if (running?.id === turn.user.id) this.#awaited(running).resolve(stream);
+      void makeAnswer(this.#options, { ...ready, throughline, chatId, turn, body, stream });
+      return stream;
+    } catch (error) {
+      await turn.fail();
+      throw error;
+    }
   }
 
   /** The stream of a turn; none of one that ended before it had one, or that others run. */
@@ -185,18 +187,6 @@ class ChatPages {
     return made;
   }
 
-  async #stored(
-    chatId: string,
-    turnId: string,
-    known: readonly Part[] | undefined,
-  ): Promise<Response> {
-    const stored = await this.#storedAnswer(chatId, turnId, known);
-    if (stored !== undefined) return stored;
-    throw new ThroughlineError("the model did not answer. The message is kept", {
-      code: "THROUGHLINE_MODEL_FAILED",
-    });
-  }
-
   /** The stored answer of a turn as a stream. @param known what the page has of it. */
   async #storedAnswer(
     chatId: string,
@@ -209,13 +199,6 @@ class ChatPages {
     const { id, metadata, parts } = last.message;
     const start = startOf({ id, metadata: metadata as Chunk[string] });
     return streamed([start, ...chunksOf(parts, known), { type: "finish" }]);
-  }
-
-  #pause(): Promise<void> {
-    const { timers } = this.#throughline.ports;
-    return new Promise(
-      (resolve) => void timers.after(elsewhereMs, resolve, { holdsProcess: true }),
-    );
   }
 }
 

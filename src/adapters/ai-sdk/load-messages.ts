@@ -34,34 +34,28 @@ export async function loadMessages(
   chatId: string,
 ): Promise<UIChatMessage[]> {
   checkArgument(throughline, "throughline", aThroughline);
-  const { chats } = throughline;
-  const waiting = await waitingIn(chats, chatId);
-  const all = [...(await shownIn(throughline, chatId))];
-  for (const [id, record] of waiting) {
-    // It may have been begun since.
-    if (all.some(({ stored }) => stored.some((each) => each.id === id))) continue;
-    const piece = await readPiece(chats, chatId, record);
-    const { parts = plainParts("user", record.content), metadata } = piece;
-    const made = { stored: [record], parts, metadata, records: undefined };
-    // An edited one takes the place of what came after the first.
-    const place = all.findIndex(({ message }) => message.id === piece.id);
-    if (place >= 0) all.splice(place);
-    all.push(await shown(throughline, chatId, [piece.id, made]));
-  }
+  const waiting = await waitingIn(throughline.chats, chatId);
+  const all = await shownIn(throughline, chatId, waiting);
   return Promise.all(all.map(({ message, whole }) => whole(message)));
 }
 
-/** The same without those that wait, with the names of files in their places, and with what the log has of each. */
+/**
+ * The same with the names of files in their places, and with what the log has of each.
+ *
+ * @param waiting is shown last, as far as it has not begun since.
+ */
 export async function shownIn(
   throughline: Pick<Throughline, "chats">,
   chatId: string,
+  waiting: ReadonlyMap<string, StoredMessage> = new Map(),
 ): Promise<readonly Shown[]> {
   const { chats } = throughline;
-  const stored = await allMessages(chats, chatId);
-  const calls = pairToolCalls(stored);
+  const begun = await allMessages(chats, chatId);
+  const ids = new Set(begun.map(({ id }) => id));
+  const calls = pairToolCalls(begun);
   const byId = new Map<string, Made>();
   const redacted = new Set<string>();
-  for (const record of stored) {
+  for (const record of [...begun, ...[...waiting.values()].filter(({ id }) => !ids.has(id))]) {
     if (record.redacted) redacted.add(record.id.replace(/~\d+$/, "")).add(record.id);
     if (record.redacted || !isShown(record)) continue;
     const id = idOf(record);
@@ -70,8 +64,8 @@ export async function shownIn(
       const { parts = plainParts("user", record.content), metadata } = piece;
       // An edited one is the end of what came after the first.
       if (byId.has(id)) {
-        const ids = [...byId.keys()];
-        for (const later of ids.slice(ids.indexOf(id))) byId.delete(later);
+        const shownIds = [...byId.keys()];
+        for (const later of shownIds.slice(shownIds.indexOf(id))) byId.delete(later);
       }
       byId.set(id, { stored: [record], parts, metadata, records: undefined });
     } else {

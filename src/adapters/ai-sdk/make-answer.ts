@@ -16,8 +16,8 @@ import { misconfigured } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { until } from "../../core/timers.ts";
 import type { OpenTurn, TurnEnd } from "../../core/turns/open-turn.ts";
-import type { AnswerStream } from "./answer-stream.ts";
-import type { Chunk } from "./ui-chunks.ts";
+import type { Ready } from "./plan.ts";
+import type { AnswerStream, Chunk } from "./ui-chunks.ts";
 import {
   asJson,
   ended,
@@ -26,7 +26,6 @@ import {
   type UIChatMessage,
   withResults,
 } from "./ui-message.ts";
-import { type Draft, inputsOf, type UiRecords } from "./ui-records.ts";
 
 /** What is to be answered. */
 export interface ChatTurn {
@@ -75,14 +74,11 @@ const finishes = new Map<unknown, StoredMessage["partial_reason"]>([
   ["content-filter", "content_filter"],
 ]);
 
-interface Making {
+interface Making extends Ready {
   readonly throughline: Pick<Throughline, "chats" | "ports">;
   readonly chatId: string;
   readonly turn: OpenTurn;
-  readonly messages: UIChatMessage[];
   readonly body: JsonObject;
-  /** What the log has of the answer: nothing, unless it is continued. */
-  readonly records: UiRecords;
   readonly stream: AnswerStream;
 }
 
@@ -92,10 +88,8 @@ interface Making {
  */
 export async function makeAnswer(options: ChatRoutesOptions, making: Making): Promise<void> {
   const { turn, stream, throughline } = making;
-  const answer = new Answer(making);
   try {
-    const made = await answer.readAll(options);
-    stream.add(await answer.store(made));
+    stream.add(await new Answer(making).make(options));
   } catch (error) {
     throughline.ports.logger.error({ error: errorName(error) }, "an answer was not stored");
     await turn.fail();
@@ -142,21 +136,8 @@ function settled(message: Message, before: Message): Message {
   return { ...message, parts };
 }
 
-interface Made {
-  readonly message: Message;
-  readonly outcome: TurnEnd["outcome"];
-  /** Why the model's own end left it cut short. */
-  readonly cut?: StoredMessage["partial_reason"];
-  /** The chunk that tells so. */
-  readonly last: Chunk;
-  /** The model came to its end: what it took is known. */
-  readonly isFinished: boolean;
-}
-
 class Answer {
   readonly #making: Making;
-  /** Made to be stored, and maybe not stored yet. */
-  #drafts: readonly Draft[] = [];
   #usedContext = false;
   /** What the application gave. */
   #result: ModelResult | undefined;
@@ -165,10 +146,13 @@ class Answer {
     this.#making = making;
   }
 
-  /** Reads the application's stream to its end, also when no page watches. */
-  async readAll(options: ChatRoutesOptions): Promise<Made> {
+  /**
+   * Reads the application's stream to its end, also when no page watches, and stores the end of the turn.
+   *
+   * @returns the chunk that tells how it ended.
+   */
+  async make(options: ChatRoutesOptions): Promise<Chunk> {
     const { records, stream, turn, throughline } = this.#making;
-    const { logger } = throughline.ports;
     const before = records.message;
     let made = before;
     let end: Chunk | undefined;
@@ -179,7 +163,7 @@ class Answer {
         for await (const chunk of this.#chunks(options)) writer.write(chunk);
       },
       onError: (error) => {
-        logger.error(thrown(error), "respond threw");
+        throughline.ports.logger.error(thrown(error), "respond threw");
         return says(error);
       },
       onStepEnd: ({ responseMessage }) => this.#keep(asJson(responseMessage)),
@@ -196,23 +180,19 @@ class Answer {
       else if (end?.type !== "error") end = chunk;
     }
     const said = ended(made);
-    const message = settled(withoutEmptyStep(said), before);
-    if (turn.signal.aborted || end?.type === "abort") {
-      return { message, outcome: "interrupted", last: { type: "abort" }, isFinished };
-    }
-    const finishReason = end?.["finishReason"];
-    const isEnded = end?.type === "finish" && finishes.has(finishReason);
-    const isAnswer = isEnded && said.parts.some(isSaid);
     const failed = { type: "error", errorText: broken.message };
-    const last = isEnded && !isAnswer ? failed : (end ?? failed);
-    if (!isAnswer) return { message, outcome: "failed", last, isFinished };
-    return {
-      message: said,
-      outcome: "answered",
-      cut: finishes.get(finishReason),
-      last,
-      isFinished,
-    };
+    const isStopped = turn.signal.aborted || end?.type === "abort";
+    const isEnded = end?.type === "finish" && finishes.has(end["finishReason"]);
+    const isAnswer = !isStopped && isEnded && said.parts.some(isSaid);
+    const spent = async () => (isFinished ? spentOn(this.#result) : { usage: unknownUsage });
+    if (isAnswer) {
+      await this.#store(said, "answered", spent, finishes.get(end?.["finishReason"]));
+      return end ?? failed;
+    }
+    const message = settled(withoutEmptyStep(said), before);
+    await this.#store(message, isStopped ? "interrupted" : "failed", spent);
+    if (isStopped) return { type: "abort" };
+    return isEnded ? failed : (end ?? failed);
   }
 
   /** The application's chunks until it is stopped. */
@@ -271,52 +251,45 @@ class Answer {
 
   /** Stores a step that called something: what follows is made with its results. */
   async #keep(message: Message): Promise<void> {
-    const { throughline, turn } = this.#making;
+    const { throughline, chatId, turn, records } = this.#making;
     const step = message.parts.findLastIndex(({ type }) => type === "step-start");
     if (!message.parts.slice(step + 1).some(isToolPart)) return;
     try {
-      this.#draft(message);
-      await turn.keep(await this.#inputs());
-      this.#drafts = [];
+      records.next(message);
+      await records.keep(throughline.chats, chatId, turn);
     } catch (error) {
       // It is tried again with the next step, or at the end.
       throughline.ports.logger.warn({ error: errorName(error) }, "a step was not stored");
     }
   }
 
-  #draft(message: Message): void {
-    this.#drafts = [...this.#drafts, ...this.#making.records.next(message)];
-  }
-
-  #inputs(): Promise<TurnEnd["messages"]> {
-    const { throughline, chatId, turn } = this.#making;
-    return inputsOf(throughline.chats, chatId, turn.user.id, this.#drafts);
-  }
-
-  /** Stores the end of the turn. @returns the chunk that tells how it ended. */
-  async store({ message, outcome, cut, last, isFinished }: Made): Promise<Chunk> {
-    const { turn, records } = this.#making;
+  /** @param cut why the model's own end left it cut short. */
+  async #store(
+    message: Message,
+    outcome: TurnEnd["outcome"],
+    spent: () => Promise<Pick<TurnEnd, "usage" | "model">>,
+    cut?: StoredMessage["partial_reason"],
+  ): Promise<void> {
+    const { throughline, chatId, turn, records } = this.#making;
     const isSilent = isDeepStrictEqual(message.parts, records.message.parts);
-    if (outcome === "answered" || !isSilent) this.#draft(message);
-    const own = this.#drafts.map((draft) => draft.message);
+    if (outcome === "answered" || !isSilent) records.next(message);
+    const own = records.unstored;
     const said = own.findLast(({ role }) => role === "assistant");
     if (outcome === "failed" && (said?.content ?? "").trim() === "") {
       // Nothing was said: it can be asked again. What tools did is not forgotten.
       const isOfTools = own.some(({ role, tool_calls: calls }) => role === "tool" || calls);
-      if (isOfTools) await turn.keep(await this.#inputs());
-      await turn.fail();
-      return last;
+      if (isOfTools) await records.keep(throughline.chats, chatId, turn);
+      return turn.fail();
     }
     const isNothing = outcome === "interrupted" && records.isEmpty;
-    if (said === undefined && !isNothing) this.#drafts = [...this.#drafts, ...records.end()];
-    const spent = isFinished ? await spentOn(this.#result) : { usage: unknownUsage };
-    const inputs = await this.#inputs();
+    if (said === undefined && !isNothing) records.end();
+    const took = await spent();
+    const inputs = await records.inputs(throughline.chats, chatId, turn.user.id);
     const at = cut ? inputs.findLastIndex(({ role }) => role === "assistant") : -1;
     const messages = inputs.map((each, index) =>
       index === at ? { ...each, partial: true, partial_reason: cut } : each,
     );
-    await turn.close({ ...spent, messages, outcome, usedContext: this.#usedContext });
-    return last;
+    await turn.close({ ...took, messages, outcome, usedContext: this.#usedContext });
   }
 }
 

@@ -1,5 +1,4 @@
 // What a message of a chat page means for the chat, as it is stored: the log decides, not what the page has.
-
 import { isDeepStrictEqual } from "node:util";
 import { notFound } from "../../core/chat/chat-log.ts";
 import { withoutFiles } from "../../core/chat/exact.ts";
@@ -20,7 +19,7 @@ import {
   withAnswers,
   withResults,
 } from "./ui-message.ts";
-import { inputsOf, readPiece, recordId, UiRecords, userInput } from "./ui-records.ts";
+import { readPiece, recordId, UiRecords, userInput } from "./ui-records.ts";
 
 type Chats = Pick<Throughline, "chats" | "ports">;
 
@@ -37,81 +36,66 @@ export interface Plan {
   readonly input: OpenInput;
   /** The page answers a call, and the log does not have it. */
   readonly isNews: boolean;
-  /**
-   * Brings the chat into order, once the turn is open. It may be done twice: after a crash.
-   *
-   * @returns `undefined`: there is nothing to be made. It was made while this waited, or the page comes first.
-   */
-  prepare(turn: OpenTurn): Promise<Ready | undefined>;
+  /** An answer is to be continued, with news or as it is. */
+  readonly isMore: boolean;
 }
 
 /**
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the message was taken back. `THROUGHLINE_ID_CONFLICT`: its id is
  *   of another message. `THROUGHLINE_NOT_FOUND`: an answer that the chat does not have.
  */
-export function planOf(throughline: Chats, asked: ChatRequest): Promise<Plan> {
-  const isContinued = asked.message.role === "assistant";
-  return isContinued ? continuation(throughline, asked) : answer(throughline, asked);
-}
-
-/** A message of a person: new, sent again, edited, or to be answered again. */
-async function answer(throughline: Chats, asked: ChatRequest): Promise<Plan> {
+export async function planOf(throughline: Chats, asked: ChatRequest): Promise<Plan> {
   const { chats } = throughline;
   const { chatId, message, messageId, isRegenerate } = asked;
-  const { newest, count } = await versionsOf(throughline, chatId, message.id);
-  const prepare = (turn: OpenTurn) => readyToAnswer(throughline, chatId, turn);
-  const isNews = false;
-  if (newest === undefined) {
-    return { input: await userInput(chats, chatId, message, message.id), prepare, isNews };
+  if (message.role === "assistant") {
+    const { turn: id, isNews, isMore } = await continued(throughline, asked);
+    const { content } = await chats.message(chatId, id);
+    return { input: isMore ? { id } : { id, content }, isNews, isMore };
   }
-  const { logs } = chats;
-  const isRepeated = async () =>
-    messageId !== undefined && messageId !== message.id && isTakenBack(logs, chatId, messageId);
-  if (isRegenerate && !(await isRepeated())) {
-    const again = async (turn: OpenTurn) => {
-      if (!(await isRepeated())) await takeBack(throughline, chatId, { after: turn.user.seq });
-      else if (turn.kept.some(({ stats }) => stats !== undefined)) return undefined;
-      return prepare(turn);
-    };
-    return { input: { id: newest.id }, prepare: again, isNews };
+  const answering = (input: OpenInput): Plan => ({ input, isNews: false, isMore: false });
+  const versions = await versionsOf(throughline, asked);
+  const newest = versions.at(-1);
+  if (newest === undefined) return answering(await userInput(chats, chatId, message, message.id));
+  if (isRegenerate && !(await isRepeated(throughline, asked))) return answering({ id: newest.id });
+  if (isRegenerate || (await says(throughline, chatId, newest, message))) {
+    return answering({ id: newest.id, content: newest.content, ...besideWords(newest) });
   }
-  const isSame = isRegenerate || (await says(throughline, chatId, newest, message));
-  if (!isSame && messageId !== message.id) {
-    const says = "this id was used for another message";
-    throw new ThroughlineError(says, { code: "THROUGHLINE_ID_CONFLICT" });
+  if (messageId !== message.id) {
+    const used = "this id was used for another message";
+    throw new ThroughlineError(used, { code: "THROUGHLINE_ID_CONFLICT" });
   }
-  if (!isSame && (await isTakenBack(logs, chatId, newest.id))) {
+  if (await isTakenBack(chats.logs, chatId, newest.id)) {
     throw conflict("this message was taken back since");
   }
-  const version = isSame ? count : count + 1;
-  const input = isSame
-    ? { id: newest.id, content: newest.content, ...besideWords(newest) }
-    : await userInput(chats, chatId, message, recordId(message.id, version));
-  // An edited message stands where the first one stood: what came after that is gone.
-  const edited = async (turn: OpenTurn) => {
-    const before = turn.user.seq;
-    const { first } = await versionsOf(throughline, chatId, message.id);
-    if (first !== undefined) {
-      await takeBack(throughline, chatId, { after: first.seq - 1, before });
-    }
-    return prepare(turn);
-  };
-  return { input, prepare: version > 1 ? edited : prepare, isNews };
+  const edited = recordId(message.id, versions.length + 1);
+  return answering(await userInput(chats, chatId, message, edited));
 }
 
 /** The versions of a person's message: it is stored again under another id when it is edited. */
-async function versionsOf({ chats }: Chats, chatId: string, id: string) {
+async function versionsOf({ chats }: Chats, { chatId, message: { id } }: ChatRequest) {
   const waiting = await waitingIn(chats, chatId);
   const found: StoredMessage[] = [];
   for (;;) {
     const version = recordId(id, found.length + 1);
-    const record = await chats.logs.find(chatId, version);
-    const said = record !== undefined && isMessage(record) ? record : undefined;
-    const message = said ?? waiting.get(version);
-    if (message === undefined) break;
+    const message = (await storedMessage({ chats }, chatId, version)) ?? waiting.get(version);
+    if (message === undefined) return found;
     found.push(message);
   }
-  return { first: found[0], newest: found.at(-1), count: found.length };
+}
+
+async function storedMessage(
+  { chats }: Pick<Chats, "chats">,
+  chatId: string,
+  id: string,
+): Promise<StoredMessage | undefined> {
+  const record = await chats.logs.find(chatId, id);
+  return record !== undefined && isMessage(record) ? record : undefined;
+}
+
+/** Whether the answer that is to be made again was taken back for that already. */
+async function isRepeated({ chats }: Chats, { chatId, message, messageId }: ChatRequest) {
+  if (messageId === undefined || messageId === message.id) return false;
+  return isTakenBack(chats.logs, chatId, messageId);
 }
 
 async function says(
@@ -126,26 +110,47 @@ async function says(
   return isDeepStrictEqual([own, piece.metadata], given);
 }
 
-async function readyToAnswer(
+/**
+ * Brings the chat into order, once the turn is open. It may be done twice: after a crash.
+ *
+ * @returns `undefined`: there is nothing to be made. It was made while this waited, or the page comes first.
+ */
+export async function prepare(
   throughline: Chats,
-  chatId: string,
-  { user, kept }: OpenTurn,
+  asked: ChatRequest,
+  { isMore }: Plan,
+  turn: OpenTurn,
 ): Promise<Ready | undefined> {
+  const { chats } = throughline;
+  const { chatId, message, isRegenerate } = asked;
+  const { user, kept } = turn;
+  if (message.role === "assistant") {
+    const { records, now, before, ...found } = await continued(throughline, asked);
+    if (isMore && !found.isMore) return undefined;
+    records.next(now);
+    await records.keep(chats, chatId, turn);
+    return continuing(before, records);
+  }
+  if (isRegenerate && !(await isRepeated(throughline, asked))) {
+    await takeBack(throughline, chatId, user.seq);
+  } else if (isRegenerate && kept.some(({ stats }) => stats !== undefined)) return undefined;
+  // An edited message stands where the first one stood: what came after that is gone.
+  if (user.id !== message.id) {
+    const first = await storedMessage(throughline, chatId, message.id);
+    if (first !== undefined) await takeBack(throughline, chatId, first.seq - 1, user.seq);
+  }
   const shown = await shownIn(throughline, chatId);
   const place = shown.findIndex(({ stored }) => stored.some(({ id }) => id === user.id));
   const before = shown.slice(0, place + 1);
-  const steps = shown.filter(({ turn, message }) => turn === user.id && message.role !== "user");
+  const steps = shown.filter((each) => each.turn === user.id && each.message.role !== "user");
   const made = steps.at(-1);
   const isEnded = made !== undefined && isOver(made);
-  // An answer that ended is not wanted any more: it was to be made again.
   if (isEnded) {
-    await throughline.chats.takeBack(
-      chatId,
-      kept.map(({ id }) => id),
-    );
-  }
-  // A process died while it was made: what its tools did is kept.
-  if (!isEnded && made?.records !== undefined) {
+    // It is not wanted any more: it was to be made again.
+    const ids = kept.map(({ id }) => id);
+    await chats.takeBack(chatId, ids);
+  } else if (made?.records !== undefined) {
+    // A process died while it was made: what its tools did is kept.
     if (made.records.message.parts.some(isForPage)) return undefined;
     return continuing(before, made.records);
   }
@@ -157,35 +162,20 @@ async function readyToAnswer(
 const isOver = ({ stored }: Shown) =>
   stored.findLast(({ role }) => role === "assistant")?.stats !== undefined;
 
-/** A call of an answer got its result from the page, or an answer that was cut short is continued. */
-async function continuation(throughline: Chats, asked: ChatRequest): Promise<Plan> {
-  const { chats } = throughline;
-  const { chatId, message } = asked;
-  const find = async () => {
-    const shown = await shownIn(throughline, chatId);
-    const place = shown.findIndex((each) => each.message.id === message.id);
-    const { records, turn, stored } = shown[place] ?? {};
-    if (records === undefined || turn === undefined) {
-      throw notFound(chatId, "answer");
-    }
-    const had = records.message;
-    const now = withAnswers(had, message);
-    const last = stored?.findLast(({ stats }) => stats !== undefined);
-    // A page that continues by itself would ask a model that reached its limit again and again.
-    const isCut = last?.partial === true && !isCutByModel(last);
-    const isMore = now !== had || (isCut && message.parts.length >= had.parts.length);
-    return { records, turn, now, isNews: now !== had, isMore, before: shown.slice(0, place) };
-  };
-  const { turn: id, isNews, isMore } = await find();
-  const { content } = await chats.message(chatId, id);
-  const prepare = async (turn: OpenTurn) => {
-    const { records, now, before, ...found } = await find();
-    if (isMore && !found.isMore) return undefined;
-    const changes = await inputsOf(chats, chatId, turn.user.id, records.next(now));
-    if (changes.length > 0) await turn.keep(changes);
-    return continuing(before, records);
-  };
-  return { input: isMore ? { id } : { id, content }, prepare, isNews };
+/** An answer of which a call got its result from the page, or that was cut short. */
+async function continued(throughline: Chats, { chatId, message }: ChatRequest) {
+  const shown = await shownIn(throughline, chatId);
+  const place = shown.findIndex((each) => each.message.id === message.id);
+  const { records, turn, stored } = shown[place] ?? {};
+  if (records === undefined || turn === undefined) throw notFound(chatId, "answer");
+  const had = records.message;
+  const now = withAnswers(had, message);
+  const isNews = now !== had;
+  const last = stored?.findLast(({ stats }) => stats !== undefined);
+  // A page that continues by itself would ask a model that reached its limit again and again.
+  const isCut = last?.partial === true && !isCutByModel(last);
+  const isMore = isNews || (isCut && message.parts.length >= had.parts.length);
+  return { records, turn, now, isNews, isMore, before: shown.slice(0, place) };
 }
 
 async function continuing(before: readonly Shown[], records: UiRecords): Promise<Ready> {
@@ -207,10 +197,8 @@ const atOnce = 500;
 async function takeBack(
   { chats }: Chats,
   chatId: string,
-  {
-    after,
-    before = Number.POSITIVE_INFINITY,
-  }: { readonly after: number; readonly before?: number },
+  after: number,
+  before = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   const { head } = await chats.existing(chatId);
   const ids: string[] = [];

@@ -9,7 +9,7 @@ import type { MessageInput } from "../../core/chat/message-input.ts";
 import { checkMessageId } from "../../core/chat/record-ids.ts";
 import { unless } from "../../core/errors.ts";
 import { fitText, isJsonObject, type JsonObject } from "../../core/json.ts";
-import type { OpenInput } from "../../core/turns/open-turn.ts";
+import type { OpenInput, OpenTurn } from "../../core/turns/open-turn.ts";
 import { checkTurnId } from "../../core/turns/turn.ts";
 import {
   isFinal,
@@ -103,7 +103,7 @@ export async function userInput(
 }
 
 /** A record that is to be stored. */
-export interface Draft {
+interface Draft {
   readonly message: MessageInput & { readonly id: string };
   /** Absent: the message is all that there is to it. */
   readonly piece?: Piece;
@@ -114,6 +114,8 @@ export class UiRecords {
   readonly id: string;
   /** How many records it has. */
   #count = 0;
+  /** Made to be stored, and maybe not stored yet. */
+  #drafts: readonly Draft[] = [];
   #parts: readonly Part[] = [];
   #metadata: JsonObject[string] | undefined;
   readonly #called = new Set<string>();
@@ -146,15 +148,37 @@ export class UiRecords {
     this.#metadata = metadata ?? this.#metadata;
   }
 
-  /** What has to be stored so that the log has the message as it is now. It counts as stored from then on. */
-  next(message: Message): readonly Draft[] {
+  /** What is to be stored, without its exact forms. */
+  get unstored(): readonly MessageInput[] {
+    return this.#drafts.map(({ message }) => message);
+  }
+
+  /** The same as it is stored, once what is too long for a record is stored. */
+  async inputs(log: Chats, chatId: string, turn: string): Promise<readonly MessageInput[]> {
+    const inputs: MessageInput[] = [];
+    for (const { message, piece } of this.#drafts) {
+      const of = piece && { record: message.id, turn, ...piece };
+      inputs.push({ ...message, ...(of && (await exactFields(log, chatId, of))) });
+    }
+    return inputs;
+  }
+
+  /** Stores it, in one append. */
+  async keep(log: Chats, chatId: string, turn: OpenTurn): Promise<void> {
+    const inputs = await this.inputs(log, chatId, turn.user.id);
+    if (inputs.length > 0) await turn.keep(inputs);
+    this.#drafts = [];
+  }
+
+  /** Notes what has to be stored so that the log has the message as it is now. */
+  next(message: Message): void {
     const { parts, metadata } = message;
     const before = this.#parts;
     const changed = parts.findIndex((part, index) => !isDeepStrictEqual(part, before[index]));
     const from = changed < 0 ? parts.length : changed;
     const isNewMetadata = !isDeepStrictEqual(metadata, this.#metadata);
     const isSame = from === parts.length && parts.length === before.length && !isNewMetadata;
-    if (isSame) return [];
+    if (isSame) return;
     this.#parts = parts;
     this.#metadata = metadata;
     const drafts: Draft[] = [];
@@ -166,12 +190,13 @@ export class UiRecords {
       drafts.push(this.#said(step, { from: start, text, metadata: own }));
       drafts.push(...this.#results(step));
     }
-    return drafts;
+    this.#drafts = [...this.#drafts, ...drafts];
   }
 
   /** A record that adds nothing: the turn ended with what was stored before. */
-  end(): readonly Draft[] {
-    return [this.#said([], { from: this.#parts.length, text: "", metadata: undefined })];
+  end(): void {
+    const last = this.#said([], { from: this.#parts.length, text: "", metadata: undefined });
+    this.#drafts = [...this.#drafts, last];
   }
 
   #said(
@@ -224,21 +249,6 @@ export class UiRecords {
     this.#count++;
     return recordId(this.id, this.#count);
   }
-}
-
-/** Drafts of a turn as they are stored, once what is too long for them is stored. */
-export async function inputsOf(
-  log: Chats,
-  chatId: string,
-  turn: string,
-  drafts: readonly Draft[],
-): Promise<readonly MessageInput[]> {
-  const inputs: MessageInput[] = [];
-  for (const { message, piece } of drafts) {
-    const kept = piece && (await exactFields(log, chatId, { record: message.id, turn, ...piece }));
-    inputs.push({ ...message, ...kept });
-  }
-  return inputs;
 }
 
 /** Where the steps lie that begin at or after a place; the first begins there in any case. */

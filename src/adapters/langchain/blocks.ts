@@ -5,7 +5,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { keepText, keptText } from "../../core/storage/kept-value.ts";
 import type { LogRecord, StoredRecord } from "../../core/storage/log-store.ts";
-import type { Serializer } from "./langgraph-types.ts";
+import type { Serializer } from "./langgraph.ts";
 
 /** A value: its serialised bytes are in the blocks, one after the other. */
 export interface BlockValue extends JsonObject {

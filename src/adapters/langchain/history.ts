@@ -1,3 +1,4 @@
+// A chat as LangChain's history: the entry point `throughline/langchain`.
 import { isDeepStrictEqual } from "node:util";
 import { startFor } from "../../core/chat/chat-head.ts";
 import { checkChatId } from "../../core/chat/chat-log.ts";
@@ -10,6 +11,8 @@ import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { aThroughline, checkArgument, misconfigured } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { chatMessage, type LangChainMessage } from "./chat-message.ts";
+
+export type { LangChainMessage };
 
 /** The name under which a message of a chat has what LangChain stores of it. */
 const framework = "langchain";

@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { StoredRecord } from "../../core/storage/log-store.ts";
 import type { BlockValue } from "./blocks.ts";
-import { specialIndexes } from "./langgraph-types.ts";
+import { specialIndexes } from "./langgraph.ts";
 
 /** One write of a task. */
 export interface Write {

@@ -1,3 +1,4 @@
+// LangGraph's checkpointer: the entry point `throughline/langgraph`.
 import { isDeepStrictEqual } from "node:util";
 import { isThroughlineError } from "../../core/errors.ts";
 import {
@@ -20,23 +21,38 @@ import {
   writesAdded,
   writesOf,
 } from "./checkpoints.ts";
-import { checkpointOf, checkThread, namespaceOf, threadOf } from "./config.ts";
 import {
   type ChannelVersions,
   type Checkpoint,
   type CheckpointMetadata,
   type CheckpointTuple,
   type Config,
+  checkpointOf,
+  checkThread,
   type DeltaChannelHistory,
   type ListOptions,
+  langGraphSerializer,
+  load,
+  namespaceOf,
   type PendingWrite,
   type Serializer,
   tasksChannel,
-} from "./langgraph-types.ts";
+  threadOf,
+} from "./langgraph.ts";
 import { newWrites, type Write, writeIndex } from "./pending-writes.ts";
-import { langGraphSerializer, load } from "./serializer.ts";
 import { remember, type Thread, ThreadLogs, withParts } from "./thread-log.ts";
 import { Transcript } from "./transcript.ts";
+
+export type {
+  Checkpoint,
+  CheckpointMetadata,
+  CheckpointTuple,
+  Config,
+  DeltaChannelHistory,
+  ListOptions,
+  PendingWrite,
+  Serializer,
+};
 
 export interface ThroughlineSaverOptions {
   /** @default LangGraph's own serialiser */
@@ -236,23 +252,22 @@ export class ThroughlineSaver {
     readonly config: Config;
     readonly channels: readonly string[];
   }): Promise<Record<string, DeltaChannelHistory>> {
-    const histories = new Map<string, DeltaChannelHistory>(
-      channels.map((channel) => [channel, { writes: [] }]),
-    );
-    const open = new Set(channels);
-    let at = open.size === 0 ? undefined : (await this.getTuple(config))?.parentConfig;
-    while (at !== undefined && open.size > 0) {
+    const histories = channels.map((channel) => {
+      return [channel, { writes: [] } as DeltaChannelHistory] as const;
+    });
+    let open = histories;
+    let at = open.length === 0 ? undefined : (await this.getTuple(config))?.parentConfig;
+    while (at !== undefined && open.length > 0) {
       const ancestor = await this.getTuple(at);
-      for (const channel of open) {
-        const history = histories.get(channel);
-        if (ancestor === undefined || history === undefined) continue;
-        const { checkpoint, pendingWrites = [] } = ancestor;
+      if (ancestor === undefined) break;
+      const { checkpoint, pendingWrites = [], parentConfig } = ancestor;
+      const { channel_values: values } = checkpoint;
+      for (const [channel, history] of open) {
         history.writes.unshift(...pendingWrites.filter(([, name]) => name === channel));
-        if (!Object.hasOwn(checkpoint.channel_values, channel)) continue;
-        history.seed = checkpoint.channel_values[channel];
-        open.delete(channel);
+        if (Object.hasOwn(values, channel)) history.seed = values[channel];
       }
-      at = ancestor?.parentConfig;
+      open = open.filter(([channel]) => !Object.hasOwn(values, channel));
+      at = parentConfig;
     }
     return Object.fromEntries(histories);
   }
@@ -276,10 +291,6 @@ export class ThroughlineSaver {
     return dumpBlocks(this.serde, value, blocks, this.#isDivisible);
   }
 
-  async #load(thread: Thread, value: BlockValue): Promise<unknown> {
-    return loadBlocks(this.serde, value, await withParts(thread, value.blocks));
-  }
-
   /** Reads something of a thread; nothing if the thread was removed during that. */
   async #unlessRemoved<T>(thread: Thread, read: () => Promise<T>): Promise<T | undefined> {
     try {
@@ -297,7 +308,8 @@ export class ThroughlineSaver {
     { metadata }: CheckpointRecord,
     wanted: readonly (readonly [name: string, value: unknown])[],
   ): Promise<boolean> {
-    const stored = (await this.#load(thread, metadata)) as Record<string, unknown>;
+    const blocks = await blocksOf(thread, [metadata]);
+    const stored = (await loadBlocks(this.serde, metadata, blocks)) as Record<string, unknown>;
     return wanted.every(([name, value]) => isDeepStrictEqual(stored[name], value));
   }
 

@@ -16,6 +16,7 @@ import {
   update,
 } from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
+import { until } from "../../core/timers.ts";
 import type { MadeBlocks } from "./blocks.ts";
 
 /** What the head of a thread's log says. */
@@ -141,10 +142,8 @@ export class ThreadLogs {
         const options = { expectedSeq: seq, head: stamped(thread.head) };
         // What is stored already may be forgotten: such a group stays where it is.
         seq = Math.max(seq, await this.#logs.append(threadId, group, options));
-        remember(
-          thread,
-          Array.from(group, ({ id }) => id),
-        );
+        const ids = group.map(({ id }) => id);
+        remember(thread, ids);
       }
       const options = { expectedSeq: seq, head: stamped(addition.head) };
       await this.#logs.append(threadId, isOne ? all : addition.records, options);
@@ -154,12 +153,10 @@ export class ThreadLogs {
   }
 
   /** Up to 2 ms longer each time, by chance: so the slowest one succeeds too. */
-  #pause(tries: number): Promise<void> {
+  async #pause(tries: number): Promise<void> {
     const { newId, timers } = this.#ports;
     const chance = sha256(newId()).readUInt8() / 255;
-    return new Promise((resolve) => {
-      timers.after(chance * 2 * tries, resolve, { holdsProcess: true });
-    });
+    await until(new Promise(() => undefined), { ms: chance * 2 * tries, timers });
   }
 }
 

@@ -7,7 +7,7 @@ import { isLongerThan } from "../../core/storage/key.ts";
 import { logLimits } from "../../core/storage/log-store.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { chatMessage, type LangChainMessage } from "./chat-message.ts";
-import type { CheckpointTuple } from "./langgraph-types.ts";
+import type { CheckpointTuple } from "./langgraph.ts";
 
 /** Copies what is said in a thread into the chat of the same id, and takes out of the thread what is gone there. */
 export class Transcript {

@@ -2,10 +2,10 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { aName, type Checks, type Defaults, resolveOptions } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import type { Remember } from "./remember.ts";
 import { serverOver } from "./server.ts";
+import type { Remember } from "./tools.ts";
 
-export type { Remember } from "./remember.ts";
+export type { Remember };
 
 export interface McpOptions {
   /** The version of the program that serves this: clients are shown it. */

@@ -3,8 +3,7 @@ import { type McpServer, ResourceTemplate, UriTemplate } from "@modelcontextprot
 import { z } from "zod";
 import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import { notice, shownMessage, warning } from "./output.ts";
-import { parsed } from "./tools.ts";
+import { notice, parsed, shownMessage, warning } from "./tools.ts";
 
 const root = "throughline://chats";
 

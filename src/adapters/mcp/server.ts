@@ -8,9 +8,8 @@ import {
 } from "@modelcontextprotocol/server";
 import { errorName, isThroughlineError } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import { notice, resultSchema, warning } from "./output.ts";
 import { addResources } from "./resources.ts";
-import { type Tool, type ToolPorts, toolsOver } from "./tools.ts";
+import { notice, resultSchema, type Tool, type ToolPorts, toolsFor, warning } from "./tools.ts";
 
 const instructions =
   "Throughline keeps conversations: every message, and where each model left off. Find a chat with " +
@@ -27,7 +26,6 @@ export function serverOver(
   throughline: Throughline,
   ports: ToolPorts & { readonly version: string },
 ): () => McpServer {
-  const tools = toolsOver(throughline, ports);
   const { logger } = throughline.ports;
   /** What may be said of an error. The message of one that is not ours may quote a chat. */
   const says = (error: unknown): string => {
@@ -35,55 +33,38 @@ export function serverOver(
     logger.error({ error: errorName(error) }, "an MCP request failed");
     return `an unexpected ${errorName(error)}`;
   };
-  const reading = async <T>(uri: URL, work: () => Promise<T>): Promise<T> => {
+  const reading = <T>({ href }: URL, work: () => Promise<T>): Promise<T> =>
+    work().catch((error: unknown) => {
+      const { InvalidParams, InternalError } = ProtocolErrorCode;
+      const message = says(error);
+      const isTheirs = isThroughlineError(error, "THROUGHLINE_INVALID");
+      // The errors of the protocol have no cause.
+      throw isThroughlineError(error, "THROUGHLINE_NOT_FOUND")
+        ? new ResourceNotFoundError(href, message)
+        : new ProtocolError(isTheirs ? InvalidParams : InternalError, message);
+    });
+  const call = async ({ run }: Tool, args: unknown): Promise<CallToolResult> => {
     try {
-      return await work();
-    } catch (error) {
-      throw readingError(uri, error, says(error));
-    }
-  };
-  return () => {
-    const server = new McpServer(...identity(ports.version));
-    for (const tool of tools) addTool(server, tool, { says, running: ports.running });
-    addResources(server, throughline, reading);
-    return server;
-  };
-}
-
-/** The errors of the protocol have no cause. */
-function readingError({ href }: URL, error: unknown, message: string): ProtocolError {
-  if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND"))
-    return new ResourceNotFoundError(href, message);
-  const { InvalidParams, InternalError } = ProtocolErrorCode;
-  const isTheirs = isThroughlineError(error, "THROUGHLINE_INVALID");
-  return new ProtocolError(isTheirs ? InvalidParams : InternalError, message);
-}
-
-interface Calls extends Pick<ToolPorts, "running"> {
-  readonly says: (error: unknown) => string;
-}
-
-function addTool(server: McpServer, tool: Tool, { says, running }: Calls): void {
-  const { name, title, description, annotations } = tool;
-  const told = {
-    title,
-    description,
-    annotations,
-    inputSchema: unchecked(tool),
-    outputSchema: resultSchema,
-  };
-  server.registerTool(name, told, async (args: unknown): Promise<CallToolResult> => {
-    try {
-      const work = tool.run(args);
-      running?.(work);
-      const structured = { notice, ...(await work) };
-      const text = JSON.stringify(structured);
+      const work = run(args, throughline, ports);
+      ports.running?.(work);
+      const text = JSON.stringify({ notice, ...(await work) });
       // As it goes over the wire: without what is undefined.
       return { content: [{ type: "text", text }], structuredContent: JSON.parse(text) };
     } catch (error) {
       return failure(says(error));
     }
-  });
+  };
+  return () => {
+    const server = new McpServer(...identity(ports.version));
+    for (const tool of toolsFor(ports)) {
+      const { name, title, description, annotations } = tool;
+      const about = { title, description, annotations };
+      const schemas = { inputSchema: unchecked(tool), outputSchema: resultSchema };
+      server.registerTool(name, { ...about, ...schemas }, (args: unknown) => call(tool, args));
+    }
+    addResources(server, throughline, reading);
+    return server;
+  };
 }
 
 /** An error that the model sees. */

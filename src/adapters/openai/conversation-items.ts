@@ -93,12 +93,10 @@ export class ConversationItems {
     // The message of that item may have more of them.
     const wanted = limit + 1 + (from?.items.length ?? 0);
     const seq = from?.message.seq;
-    const entries =
-      order === "asc"
-        ? await this.#log.oldest(wanted, seq === undefined ? 0 : seq - 1)
-        : await this.#log.newest(wanted, { before: seq && seq + 1 });
-    const shown = entries.flatMap(shownItems);
-    const items = order === "asc" ? shown : shown.reverse();
+    const isForward = order === "asc";
+    const place = isForward ? { after: (seq ?? 1) - 1 } : { before: seq && seq + 1 };
+    const shown = (await this.#log.entries(wanted, place)).flatMap(shownItems);
+    const items = isForward ? shown : shown.reverse();
     const start = after === undefined ? 0 : items.findIndex(({ id }) => id === after) + 1;
     return {
       data: items.slice(start, start + limit),

@@ -41,69 +41,48 @@ export class ItemLog {
   }
 
   /**
-   * The newest messages that make at least `limit` items, oldest first: after the last clear and compaction,
-   * and in the current period. What was erased, taken back or replaced by another answer is left out.
+   * The messages that make at least `limit` items, oldest first: the newest, or with `after` the first behind that
+   * number. Only those after the last clear and compaction, and in the current period; what was erased, taken back or
+   * replaced by another answer is left out.
    *
    * @param options `isTurn`: a turn runs, so that no rule about time ends the period. `before`: only
    *   messages before this number.
    */
-  async newest(
+  async entries(
     limit: number,
-    options: { readonly isTurn?: boolean; readonly before?: number } = {},
+    options: {
+      readonly isTurn?: boolean;
+      readonly before?: number | undefined;
+      readonly after?: number;
+    } = {},
   ): Promise<readonly Entry[]> {
-    const { chats } = this.#throughline;
-    const found: Entry[] = [];
-    let count = 0;
-    const { head } = await chats.state(this.#chatId);
-    if (head === undefined || limit <= 0) return [];
-    const from = this.#start(head, options.isTurn === true);
-    let { before } = options;
-    try {
-      do {
-        const page = await chats.messages(this.#chatId, {
-          limit: Math.min(limit, pageSize),
-          before,
-        });
-        for (const message of page.messages.toReversed()) {
-          if (message.seq <= from || this.#isBoundary(message)) return found.reverse();
-          const items = await this.#itemsOf(message);
-          if (items.length > 0) found.push({ message, items });
-          count += items.length;
-          if (count >= limit) return found.reverse();
-        }
-        before = page.before;
-      } while (before !== undefined);
-    } catch (error) {
-      // It was forgotten while it was read.
-      if (!isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) throw error;
-    }
-    return found.reverse();
-  }
-
-  /** The same from the beginning, after the message of a number: those that make at least `limit` items. */
-  async oldest(limit: number, after = 0): Promise<readonly Entry[]> {
+    const { isTurn = false, before = Number.MAX_SAFE_INTEGER, after } = options;
     const { logs } = this.#throughline.chats;
     const { head } = await this.#throughline.chats.state(this.#chatId);
     const found: Entry[] = [];
-    if (head === undefined) return found;
+    if (head === undefined || limit <= 0) return found;
+    const from = Math.max(head.clear_seq ?? 0, this.#start(head, isTurn));
+    const isForward = after !== undefined;
+    const inOrder = () => (isForward ? found : found.reverse());
+    const size = Math.min(limit, pageSize);
     let count = 0;
-    let seq = Math.max(after, head.clear_seq ?? 0, this.#start(head, false));
-    for (;;) {
-      const records = await logs.page(this.#chatId, {
-        after: seq,
-        limit: Math.min(limit, pageSize),
-      });
-      const messages = records.filter(isMessage);
-      for (const message of await shownMessages(logs, this.#chatId, messages)) {
+    for (let at = isForward ? Math.max(after, from) : before; isForward || at > from + 1; ) {
+      const place = isForward ? { after: at } : { before: at };
+      const page = await logs.page(this.#chatId, { ...place, limit: size });
+      const last = page.at(isForward ? -1 : 0);
+      if (last === undefined) break;
+      at = last.seq;
+      const messages = page.filter(({ seq }) => seq > from).filter(isMessage);
+      const shown = await shownMessages(logs, this.#chatId, messages);
+      for (const message of isForward ? shown : shown.reverse()) {
+        if (!isForward && this.#isBoundary(message)) return inOrder();
         const items = await this.#itemsOf(message);
         if (items.length > 0) found.push({ message, items });
         count += items.length;
-        if (count >= limit) return found;
+        if (count >= limit) return inOrder();
       }
-      const last = records.at(-1);
-      if (last === undefined) return found;
-      seq = last.seq;
     }
+    return inOrder();
   }
 
   /** The message with this id, if it is shown and makes an item. */
@@ -118,7 +97,7 @@ export class ItemLog {
 
   /** Everything, oldest first. */
   all(isTurn = false): Promise<readonly Entry[]> {
-    return this.newest(Number.MAX_SAFE_INTEGER, { isTurn });
+    return this.entries(Number.MAX_SAFE_INTEGER, { isTurn });
   }
 
   /**
@@ -183,37 +162,31 @@ export class ItemLog {
     also: (transaction: Transaction) => Promise<boolean> = async () => true,
   ): Promise<void> {
     const { chats } = this.#throughline;
-    let isOvertaken = false;
-    const gone = await update(
-      async () => {
-        isOvertaken = false;
-        const before = await this.newest(limit, { isTurn: true });
-        const rewrite = decide(before.flatMap(({ items }) => items));
-        if (rewrite === undefined) return [];
-        const inputs = await this.inputs(rewrite.items);
-        const cutOff = cut(before, rewrite.keep);
-        const changed = await chats.change(this.#chatId, async (transaction) => {
-          if (!isSame(before, await this.newest(limit, { isTurn: true }))) return undefined;
-          if (!(await also(transaction))) return [];
-          if (cutOff.gone.length > 0) {
-            await takeBackFrom(transaction, new Set(cutOff.gone), chats.logs);
-          }
-          for (const item of cutOff.left) {
-            const shown = shownOf(item, this.#dialect);
-            if (shown !== undefined) transaction.message(shown);
-          }
-          for (const input of inputs) {
-            const message = await chats.appendTo(transaction, input);
-            if (cutOff.gone.length === 0) transaction.hear(message);
-          }
-          return cutOff.gone;
-        });
-        isOvertaken = changed === undefined;
-        if (changed !== undefined) return changed;
-        throw conflict("others wrote to this chat all the time: try again");
-      },
-      () => isOvertaken,
-    );
+    const overtaken = conflict("others wrote to this chat all the time: try again");
+    const change = async (): Promise<readonly string[]> => {
+      const before = await this.entries(limit, { isTurn: true });
+      const rewrite = decide(before.flatMap(({ items }) => items));
+      if (rewrite === undefined) return [];
+      const inputs = await this.inputs(rewrite.items);
+      const { gone, left } = cut(before, rewrite.keep);
+      const taken = await chats.change(this.#chatId, async (transaction) => {
+        if (!isSame(before, await this.entries(limit, { isTurn: true }))) return undefined;
+        if (!(await also(transaction))) return [];
+        if (gone.length > 0) await takeBackFrom(transaction, new Set(gone), chats.logs);
+        for (const item of left) {
+          const shown = shownOf(item, this.#dialect);
+          if (shown !== undefined) transaction.message(shown);
+        }
+        for (const input of inputs) {
+          const message = await chats.appendTo(transaction, input);
+          if (gone.length === 0) transaction.hear(message);
+        }
+        return gone;
+      });
+      if (taken === undefined) throw overtaken;
+      return taken;
+    };
+    const gone = await update(change, (error) => error === overtaken);
     // It is done, and done once: this tells everything else that holds something of these messages.
     if (gone.length > 0) await chats.takeBack(this.#chatId, gone);
   }

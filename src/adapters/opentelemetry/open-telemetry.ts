@@ -1,4 +1,4 @@
-// OpenTelemetry: the entry point `throughline/opentelemetry`. All names that are emitted are in this folder.
+// OpenTelemetry: the entry point `throughline/opentelemetry`. All names that are emitted are in this file.
 import type {
   Attributes,
   Context,
@@ -6,6 +6,7 @@ import type {
   MeterProvider,
   Span as OtelSpan,
 } from "@opentelemetry/api";
+import type { ModelInput } from "../../core/chat/message.ts";
 import { systemClock } from "../../core/clock.ts";
 import { type Defaults, misconfigured, resolveOptions } from "../../core/options.ts";
 import {
@@ -15,7 +16,6 @@ import {
   silentSpan,
   type Telemetry,
 } from "../../core/telemetry.ts";
-import { answerText, instructionsText, messagesText } from "./content.ts";
 
 type Api = typeof import("@opentelemetry/api");
 
@@ -39,8 +39,7 @@ const defaults = { content: false } as const satisfies Defaults<OpenTelemetryOpt
 export async function openTelemetry(given: OpenTelemetryOptions = {}): Promise<Telemetry> {
   const { content } = resolveOptions("the options of openTelemetry", given, defaults, {});
   const api = await loadApi();
-  const tracing: Tracing = { api, content, durations: new Durations(api) };
-  return { begin: (start) => unfailing(() => begin(tracing, start), silentSpan) };
+  return { begin: (start) => unfailing(() => begin({ api, content }, start), silentSpan) };
 }
 
 async function loadApi(): Promise<Api> {
@@ -66,7 +65,6 @@ function unfailing<T>(call: () => T, otherwise: T): T {
 interface Tracing {
   readonly api: Api;
   readonly content: boolean;
-  readonly durations: Durations;
 }
 
 /** The span around another one. */
@@ -149,13 +147,14 @@ class TracedSpan implements Span {
   }
 
   #tell(ms: number, error: string | undefined): void {
-    const { api, durations } = this.#tracing;
+    const { api } = this.#tracing;
     const failure: Attributes = error === undefined ? {} : { "error.type": error };
     if (error !== undefined) {
       this.#span.setAttributes(failure).setStatus({ code: api.SpanStatusCode.ERROR });
     }
     this.#span.end();
-    durations.record(this.#start.type, ms, failure, this.#inside.context);
+    const histogram = histogramOf(api.metrics.getMeterProvider(), this.#start.type);
+    histogram?.record(ms / 1_000, failure, this.#inside.context);
   }
 }
 
@@ -212,13 +211,50 @@ function factAttributes(facts: SpanFacts): Attributes {
   };
 }
 
-function contentAttributes(facts: SpanFacts, finish: string | undefined): Attributes {
+/** What was said, in the JSON of the GenAI conventions. Only where somebody asked for it. */
+function contentAttributes(facts: SpanFacts, finish = "error"): Attributes {
   const { instructions, asked, answer } = facts;
+  const reason = finishReasons[finish] ?? finish;
   return {
-    "gen_ai.system_instructions": instructions && instructionsText(instructions),
-    "gen_ai.input.messages": asked && messagesText(asked),
-    "gen_ai.output.messages": answer && answerText(answer, finish),
+    "gen_ai.system_instructions":
+      instructions && JSON.stringify([{ type: "text", content: instructions }]),
+    "gen_ai.input.messages": asked && JSON.stringify(asked.map(messageOf)),
+    "gen_ai.output.messages":
+      answer && JSON.stringify([{ ...messageOf(answer), finish_reason: reason }]),
   };
+}
+
+/** Those that the schema of an answer names in another way than providers do. */
+const finishReasons: { readonly [finish: string]: string | undefined } = {
+  "content-filter": "content_filter",
+  "tool-calls": "tool_call",
+  other: "error",
+};
+
+function messageOf(message: ModelInput) {
+  const { role, content } = message;
+  if (role === "tool") {
+    const part = { type: "tool_call_response", id: message.toolCallId, response: content };
+    return { role, parts: [part] };
+  }
+  const text = content === "" ? [] : [{ type: "text", content }];
+  if (role === "user") return { role, parts: text };
+  const calls = (message.toolCalls ?? []).map(({ id, function: called }) => ({
+    type: "tool_call",
+    id,
+    name: called.name,
+    arguments: parsed(called.arguments),
+  }));
+  return { role, parts: [...text, ...calls] };
+}
+
+/** As the model wrote it where that is not JSON. */
+function parsed(written: string): unknown {
+  try {
+    return JSON.parse(written);
+  } catch {
+    return written;
+  }
 }
 
 /** In seconds: an append takes some milliseconds, an answer up to minutes. */
@@ -232,32 +268,18 @@ const measured: { readonly [type in SpanStart["type"]]?: string } = {
   upload: "How long it takes to send a package to a bucket, or to remove it there, each attempt.",
 };
 
-/** The histograms, of the provider that is registered at the time. */
-class Durations {
-  readonly #api: Api;
-  #provider: MeterProvider | undefined;
-  #histograms = new Map<string, Histogram>();
+/** The histograms of each provider that was registered. */
+const histograms = new WeakMap<MeterProvider, Map<string, Histogram>>();
 
-  constructor(api: Api) {
-    this.#api = api;
-  }
-
-  record(type: SpanStart["type"], ms: number, attributes: Attributes, context: Context): void {
-    const description = measured[type];
-    if (description === undefined) return;
-    const provider = this.#api.metrics.getMeterProvider();
-    if (provider !== this.#provider) {
-      this.#provider = provider;
-      this.#histograms = new Map();
-    }
-    let histogram = this.#histograms.get(type);
-    if (histogram === undefined) {
-      const advice = { explicitBucketBoundaries: buckets };
-      const options = { description, unit: "s", advice };
-      const meter = provider.getMeter("throughline");
-      histogram = meter.createHistogram(`throughline.${type}.duration`, options);
-      this.#histograms.set(type, histogram);
-    }
-    histogram.record(ms / 1_000, attributes, context);
-  }
+function histogramOf(provider: MeterProvider, type: SpanStart["type"]): Histogram | undefined {
+  const description = measured[type];
+  if (description === undefined) return undefined;
+  const known = histograms.get(provider) ?? new Map<string, Histogram>();
+  histograms.set(provider, known);
+  const options = { description, unit: "s", advice: { explicitBucketBoundaries: buckets } };
+  const histogram =
+    known.get(type) ??
+    provider.getMeter("throughline").createHistogram(`throughline.${type}.duration`, options);
+  known.set(type, histogram);
+  return histogram;
 }

@@ -1,3 +1,0 @@
-// The entry point `throughline/langchain`.
-export type { LangChainMessage } from "./chat-message.ts";
-export { ThroughlineChatMessageHistory } from "./history.ts";

@@ -1,2 +1,0 @@
-// The entry point `throughline/openai-agents`.
-export { ThroughlineSession } from "./session.ts";
