@@ -17,7 +17,7 @@ import type { InputTrigger, OutputSink } from "../core/turns/coordinator.ts";
 import { deliver, runCoordinator, textOnly, textOutput } from "../core/turns/coordinator.ts";
 import { type Intent, parseIntent } from "../core/turns/intent.ts";
 import { AttachedFiles } from "./attach-files.ts";
-import type { ServedChat } from "./chats/served-chat.ts";
+import type { ServedChat } from "./chats/read.ts";
 import { modelBody, withModelRoutes } from "./routes.ts";
 import { ModelChoice, runSlashCommand, slashCommand, targetOf } from "./slash-commands.ts";
 import { type Notices, turnEvents } from "./turn-events.ts";

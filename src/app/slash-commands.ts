@@ -6,7 +6,7 @@ import { isThroughlineError } from "../core/errors.ts";
 import { shownModel } from "../core/models/model-name.ts";
 import type { modelListJson } from "../server/model-routes.ts";
 import { clearShown, dismissWaiting, noneUnanswered, startOver } from "./chats/change.ts";
-import type { ServedChat } from "./chats/served-chat.ts";
+import type { ServedChat } from "./chats/read.ts";
 import type { AskedTurn } from "./turn-events.ts";
 
 const slashHelp = `/answer   answer the unanswered message, before you say something else
