@@ -12,14 +12,18 @@ import { isHead, json, type Router } from "./router.ts";
 import {
   appendBody,
   before,
+  body,
   ifExists,
   limit,
   prefix,
   query,
   schemaOf,
-  takeBackBody,
+  text,
 } from "./schemas.ts";
 import { messageJson } from "./wire.ts";
+
+const takeBackBody = () =>
+  body("TakeBack", { ids: z.array(text(256)).min(1, "must not be empty").max(500) });
 
 /** What was said: read, searched, taken back, erased. */
 export function addMessageRoutes(router: Router): void {

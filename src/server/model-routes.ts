@@ -3,7 +3,18 @@ import type { ModelInput } from "../core/chat/message.ts";
 import type { ModelList } from "../core/models/responder.ts";
 import type { PromptSection } from "../core/turns/next-prompt.ts";
 import { json, type Router } from "./router.ts";
-import { flag, promptQuery, schemaOf } from "./schemas.ts";
+import { flag, named, schemaOf } from "./schemas.ts";
+
+const promptQuery = () =>
+  z.strictObject({
+    content: z
+      .string()
+      .max(8_000, "must be at most 8000 characters")
+      .optional()
+      .describe("A message that is being typed. Without it the prompt has no newest message."),
+    provider: named(),
+    model: named(),
+  });
 
 /** Which models a message can name, and what one will get. */
 export function addModelRoutes(router: Router): void {
