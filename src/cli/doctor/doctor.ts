@@ -29,7 +29,7 @@ export interface Check {
 }
 
 /** What checking one part of a companion found. */
-export interface Checked {
+interface Checked {
   readonly checks: readonly Check[];
   /** What is not as it was stored. */
   readonly found?: readonly Finding[] | undefined;
