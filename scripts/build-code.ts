@@ -3,10 +3,8 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { InputOptions, OutputChunk, OutputOptions, Plugin } from "rolldown";
-import { inAscii } from "./ascii.ts";
-import { withoutImportsOfNode } from "./builtins.ts";
 import { chunkPlan } from "./chunks.ts";
-import { withoutDetours } from "./detours.ts";
+import { inAscii, withoutDetours, withoutImportsOfNode } from "./quick-code.ts";
 import { builtFrom, root, sourcesIn, stampName, stampOf } from "./stamp.ts";
 import { thirdPartyNotice } from "./third-party.ts";
 
@@ -36,7 +34,7 @@ interface Manifest {
 
 /** Builds the code, unless nothing changed since it was built. @returns whether it was built. */
 export async function buildCode(): Promise<boolean> {
-  const names = ["ascii", "build-code", "builtins", "chunks", "detours", "third-party"];
+  const names = ["build-code", "chunks", "quick-code", "third-party"];
   const scripts = names.map((name) => `scripts/${name}.ts`);
   const own = ["package.json", "package-lock.json", ...scripts];
   const stamp = stampOf([...own, ...sourcesIn("src")]);

@@ -20,7 +20,7 @@ const chunks: readonly (readonly [name: string, modules: readonly string[]])[] =
   ["moments", ["moments/start-moments"]],
   ["server", ["server/server"]],
   ["routes", ["companion/routes", "moments/routes"]],
-  ["command", ["app/start"]],
+  ["command", ["app/program"]],
   ["openai", ["adapters/openai/item-log"]],
   [
     "serve",

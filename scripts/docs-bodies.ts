@@ -1,5 +1,18 @@
-// The fields of the bodies in docs/reference/http.md, and one example of each, from their JSON Schemas.
-import { table } from "./docs-text.ts";
+// The Markdown that the generated parts of docs/ are made of; and the fields of the bodies in
+// docs/reference/http.md, with one example of each, from their JSON Schemas.
+
+type Row = readonly (string | number)[];
+
+export function table(head: readonly string[], rows: readonly Row[]): string {
+  const line = (cells: Row) =>
+    `| ${cells.map((cell) => String(cell).replace(/`[^`|]*`|[|<]/g, escaped)).join(" | ")} |\n`;
+  return line(head) + line(head.map(() => "---")) + rows.map(line).join("");
+}
+
+/** A code span shows its characters as they are. */
+const escaped = (part: string) => (part.startsWith("`") ? part : `\\${part}`);
+
+export const fenced = (lines: string, language = "jsonl") => `\`\`\`${language}\n${lines}\`\`\`\n`;
 
 export interface Schema {
   readonly $ref?: string;

@@ -8,74 +8,12 @@ import { startCompanion } from "../src/companion/start-companion.ts";
 import type { StoredRecord } from "../src/core/storage/log-store.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { HeldClock } from "../test/support/held-clock.ts";
-import { fenced, type Row, table } from "./docs-text.ts";
+import { fenced } from "./docs-bodies.ts";
 
 type Parts = Readonly<Record<string, string>>;
 
-/** The built-in emotions: as a file to begin with, and as tables. */
-export function emotionParts(): Parts {
-  const { boredom, settings } = builtInEmotionsFile;
-  return {
-    "emotions-file": fenced(yamlText(), "yaml"),
-    "emotions-levels": table(
-      ["emotion", "`baseline`", "`decay_rate` a second"],
-      Object.entries(builtInEmotionsFile.emotions).map(([name, rule]) => {
-        return [code(name), rule.baseline, rule.decay_rate];
-      }),
-    ),
-    "emotions-events": table(
-      ["event", "`severity`", "`deltas`", "`wound_reduction`", "`wound`"],
-      Object.entries(builtInEmotionsFile.events).map(eventRow),
-    ),
-    "emotions-boredom": table(["key", "built in"], numberRows("boredom", boredom)),
-    "emotions-rules": table(
-      ["", "`mood`", "`conditions`"],
-      builtInEmotionsFile.derived_mood_rules.map(({ mood, conditions }, i) => {
-        const says = Object.entries(conditions).map(([key, value]) => `${code(key)} ${value}`);
-        return [i + 1, code(mood), says.join(", ") || "always"];
-      }),
-    ),
-    "emotions-triggers": table(
-      ["event", "`patterns`", "options"],
-      builtInEmotionsFile.transcript_triggers.map(({ event, patterns, ...options }) => {
-        const names = Object.keys(options).map(code).join(", ");
-        return [code(event), patterns.map(code).join(", "), names];
-      }),
-    ),
-    "emotions-settings": table(["key", "built in"], numberRows("settings", settings)),
-  };
-}
-
-interface FileEvent {
-  readonly severity: string;
-  readonly deltas: object;
-  readonly wound_reduction?: number;
-  readonly wound?: {
-    readonly floors: object;
-    readonly duration: number;
-    readonly heal_rate: number;
-  };
-}
-
-function eventRow([name, event]: readonly [string, FileEvent]): Row {
-  const { severity, deltas, wound_reduction: reduction = 0, wound } = event;
-  const signed = Object.entries(deltas).map(
-    ([emotion, by]) => `${emotion} ${by > 0 ? "+" : ""}${by}`,
-  );
-  const hurts = wound && `${pairs(wound.floors)}; ${wound.duration} s; ${wound.heal_rate}`;
-  return [code(name), severity, signed.join(", "), reduction || "", hurts ?? ""];
-}
-
-const code = (text: string) => `\`${text}\``;
-const pairs = (values: object) =>
-  Object.entries(values)
-    .map(([name, value]) => `${name} ${value}`)
-    .join(", ");
-const numberRows = (section: string, values: object): readonly Row[] =>
-  Object.entries(values).map(([key, value]) => [code(`${section}.${key}`), value]);
-
-/** One line for each emotion, event, rule and trigger, as a person would write it. */
-function yamlText(): string {
+/** The built-in emotions as a file to begin with: one line for each emotion, event and trigger, as a person would write it. */
+export function emotionsFile(): string {
   const document = new Document(builtInEmotionsFile);
   visit(document, {
     Collection(_, node, path) {
@@ -86,7 +24,7 @@ function yamlText(): string {
       if (/^[<>=]/.test(String(node.value))) node.type = "QUOTE_DOUBLE";
     },
   });
-  return document.toString({ lineWidth: 100 });
+  return fenced(document.toString({ lineWidth: 100 }), "yaml");
 }
 
 /** The files of a companion that ran twice: the same bytes every time. */

@@ -1,6 +1,6 @@
 // The generated pages of docs/reference: HTTP from the OpenAPI document, the command line from its own
 // help, and what each entry point exports from the comments in the source.
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Writable } from "node:stream";
 import { run } from "../src/app/program.ts";
@@ -10,12 +10,13 @@ import { settings, settingsIn } from "../src/cli/settings-table.ts";
 import {
   bodiesText,
   exampleOf,
+  fenced,
   fieldTable,
   type Schema,
   type Schemas,
+  table,
   typeOf,
 } from "./docs-bodies.ts";
-import { fenced, table } from "./docs-text.ts";
 
 /** Every generated page of docs/reference, by the name of its part. */
 export async function referenceParts(): Promise<Readonly<Record<string, string>>> {
@@ -170,52 +171,34 @@ interface Exported {
   readonly says: string;
 }
 
+const kinds = "^export (?:async |abstract )?(function\\*?|class|const|interface|type)";
+
 /** What a module exports, by name: its own declarations and those that it passes on. */
 function exportsOf(path: string): readonly Exported[] {
   const source = readFileSync(path, "utf8");
-  const found: Exported[] = [];
-  const declared = /^export (?:async |abstract )?(function\*?|class|const|interface|type) (\w+)/gm;
-  for (const [, , name = ""] of source.matchAll(declared)) found.push(declarationOf(name, source));
-  const passedOn = /^export (?:type )?\{([^}]*)\}(?: from "([^"]+)")?;/gm;
-  for (const [, list = "", from] of source.matchAll(passedOn)) {
-    for (const item of list.split(",")) {
-      const name = item.trim().replace(/^type /, "");
-      if (name === "") continue;
-      const place = from ?? importOf(name, source);
-      found.push(sourceOf(name, join(dirname(path), place)));
-    }
-  }
-  return found.sort((a, b) => a.name.localeCompare(b.name));
+  const own = source.matchAll(new RegExp(`${kinds} (\\w+)`, "gm"));
+  const passedOn = source.matchAll(/^export (?:type )?\{([^}]*)\}/gm);
+  const names = [
+    ...Array.from(own, ([, , name = ""]) => name),
+    ...Array.from(passedOn, ([, list = ""]) => list.split(",")).flat(),
+  ].map((name) => name.trim().replace(/^type /, ""));
+  return names
+    .filter((name) => name !== "")
+    .map((name) => declarationOf(name, path))
+    .sort((a, b) => a.name.localeCompare(b.name));
 }
 
-function sourceOf(name: string, path: string): Exported {
-  if (!existsSync(path)) throw new TypeError(`${path} is not there, for ${name}`);
+/** The kind of a declaration, and the first sentence of its comment: here, or where its name comes from. */
+function declarationOf(name: string, path: string): Exported {
   const source = readFileSync(path, "utf8");
-  const passedOn = new RegExp(
-    `^export (?:type )?\\{[^}]*\\b${name}\\b[^}]*\\} from "([^"]+)"`,
-    "m",
-  );
-  const [, from] = passedOn.exec(source) ?? [];
-  return from === undefined
-    ? declarationOf(name, source)
-    : sourceOf(name, join(dirname(path), from));
-}
-
-function importOf(name: string, source: string): string {
-  const imported = new RegExp(
-    `^import (?:type )?\\{[^}]*\\b${name}\\b[^}]*\\} from "([^"]+)"`,
-    "m",
-  );
-  const [, from] = imported.exec(source) ?? [];
-  if (from === undefined) throw new TypeError(`nothing declares ${name}`);
-  return from;
-}
-
-/** The kind of a declaration, and the first sentence of its comment. */
-function declarationOf(name: string, source: string): Exported {
-  const pattern = `(?:/\\*\\*((?:(?!\\*/)[\\s\\S])*?)\\*/\\n)?^export (?:async |abstract )?(function\\*?|class|const|interface|type) ${name}\\b`;
-  const [, comment = "", kind = ""] = new RegExp(pattern, "m").exec(source) ?? [];
-  if (kind === "") throw new TypeError(`nothing declares ${name}`);
+  const pattern = `(?:/\\*\\*((?:(?!\\*/)[\\s\\S])*?)\\*/\\n)?${kinds} ${name}\\b`;
+  const [, comment = "", kind] = new RegExp(pattern, "m").exec(source) ?? [];
+  if (kind === undefined) {
+    const list = `^(?:import|export) (?:type )?\\{[^}]*\\b${name}\\b[^}]*\\} from "([^"]+)"`;
+    const [, from] = new RegExp(list, "m").exec(source) ?? [];
+    if (from === undefined) throw new TypeError(`nothing declares ${name}`);
+    return declarationOf(name, join(dirname(path), from));
+  }
   const text = comment
     .replace(/^\s*\*\s?/gm, "")
     .trim()

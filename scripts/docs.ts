@@ -18,9 +18,9 @@ import {
 } from "../src/testing/testing.ts";
 import { HeldClock } from "../test/support/held-clock.ts";
 import { type ScriptedStep, scriptedResponder } from "../test/support/scripted-responder.ts";
-import { companionSamples, emotionParts } from "./docs-companion.ts";
+import { fenced, table } from "./docs-bodies.ts";
+import { companionSamples, emotionsFile } from "./docs-companion.ts";
 import { referenceParts } from "./docs-reference.ts";
-import { fenced, table } from "./docs-text.ts";
 
 /** The files that have generated parts. */
 export const generatedFiles = [
@@ -56,7 +56,7 @@ export async function generateParts(): Promise<ReadonlyMap<string, string>> {
     ["document-contract", contractTable(documentStoreContract)],
     ["file-contract", contractTable(fileStoreContract)],
     ["lease-contract", contractTable(leaseContract)],
-    ...Object.entries(emotionParts()),
+    ["emotions-file", emotionsFile()],
     ...Object.entries(await referenceParts()),
     ...Object.entries(await sampleRun()),
     ...Object.entries(await companionSamples()),

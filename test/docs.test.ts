@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, normalize } from "node:path";
 import { test } from "node:test";
 import { generatedFiles, generateParts, withGenerated } from "../scripts/docs.ts";
-import { readConfig } from "../src/cli/config-file.ts";
+import { readConfig } from "../src/cli/settings.ts";
 import { readEmotionsFile } from "../src/companion/commands/emotions-file.ts";
 import { builtInEmotions } from "../src/companion/emotion/built-in-emotions.ts";
 import { errorCodes } from "../src/core/errors.ts";

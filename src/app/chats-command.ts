@@ -137,7 +137,7 @@ function addAnswers(sessions: Command, context: Context): void {
     )
     .takes("model", "window", "json")
     .action(async (chat, flags) =>
-      (await import("./chats/answer.ts")).answer(chat, flags, context),
+      (await import("./chats/change.ts")).answer(chat, flags, context),
     );
   sessions
     .command("dismiss <chat>")

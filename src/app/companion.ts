@@ -1,5 +1,5 @@
-// The companion in the program. Deleting this file, its lines in features.ts and interchange.ts, and
-// src/companion/ leaves a program without it.
+// The companion in the program. Deleting this file, its lines in features.ts, and src/companion/ leaves a program
+// without it.
 import type { Companion } from "../companion/companion.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Facts, Feature } from "./feature.ts";

@@ -5,6 +5,7 @@ import { keptFor } from "../core/clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { ServerFeature } from "../server/options.ts";
 import { json, type Router } from "../server/router.ts";
+import { checkers } from "./features.ts";
 
 const findings = async () => {
   const check = z.object({
@@ -27,8 +28,7 @@ export function doctorRoutes(
 ): ServerFeature {
   return (router: Router) => {
     const find = keptFor(validMs, router.ports.clock, async () => {
-      const { storedCheckers: checkers } = await import("./checkers.ts");
-      return examine(settings, { version, checkers, isOpen: true });
+      return examine(settings, { version, checkers: await checkers(true), isOpen: true });
     });
     router.get("/api/doctor", {
       id: "getFindings",

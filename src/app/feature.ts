@@ -1,6 +1,6 @@
 // What the program takes from a feature. Each has one file beside this one, which features.ts lists.
 import type { Command, Context, OpenOptions } from "../cli/command.ts";
-import type { Checker } from "../cli/doctor/check.ts";
+import type { Checker } from "../cli/doctor/doctor.ts";
 import type { Settings } from "../cli/settings.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Storage } from "../core/storage/storage.ts";

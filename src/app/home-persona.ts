@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { EditedFile } from "../cli/edited-file.ts";
 import { builtInPersona, maxPersonaBytes, personaName } from "../cli/home.ts";
+import { EditedFile } from "../cli/own-file.ts";
 import type { Settings } from "../cli/settings.ts";
 import type { Logger } from "../core/logger.ts";
 

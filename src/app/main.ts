@@ -2,10 +2,16 @@
 import { writeSync } from "node:fs";
 import { enableCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
-import { isNodeEnough, neededNode } from "./node-version.ts";
+
+/** As in `package.json`: the first Node with SQLite 3.51.3, which mends its write-ahead log. */
+const neededNode = "24.15";
+const [needed = 0, own = 0] = [neededNode, process.versions.node].map((version) => {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major * 1_000 + minor;
+});
 
 // npm only warns of an older Node, which would fail somewhere inside with an unclear error.
-if (!isNodeEnough(process.versions.node)) {
+if (own < needed) {
   writeSync(
     2,
     `throughline needs Node ${neededNode} or later. This is Node ${process.versions.node}.\n`,
@@ -28,5 +34,5 @@ if ((process.permission as unknown) !== undefined) {
 // next start takes half the time. Where nothing can be written there, nothing is kept.
 enableCompileCache(fileURLToPath(new URL("../../.compile-cache", import.meta.url)));
 
-const { start } = await import("./start.ts");
+const { start } = await import("./program.ts");
 await start();

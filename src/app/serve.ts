@@ -1,6 +1,5 @@
 import { join, resolve } from "node:path";
 import type { Context } from "../cli/command.ts";
-import { configName } from "../cli/config-file.ts";
 import { addressOf } from "../cli/doctor/model.ts";
 import type { Environment } from "../cli/env.ts";
 import { describeFailure, Exit, exitCodes, Failed, isErrno } from "../cli/failure.ts";
@@ -8,6 +7,7 @@ import { counted } from "../cli/format.ts";
 import { type Io, tell, untilStopped, write } from "../cli/io.ts";
 import { openLog } from "../cli/log.ts";
 import { type Flags, resolveSettings, type Settings } from "../cli/settings.ts";
+import { configName } from "../cli/settings-table.ts";
 import { checkedToken, readTokenFile } from "../cli/token.ts";
 import { printableLine } from "../core/chat/printable.ts";
 import { errorName, isThroughlineError, type ThroughlineError } from "../core/errors.ts";

@@ -5,9 +5,11 @@ import type { Logger } from "../core/logger.ts";
 import { parseModelName } from "../core/models/model-name.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Environment } from "./env.ts";
+import { assertHomeExists } from "./home.ts";
 import type { Io } from "./io.ts";
+import { openLog } from "./log.ts";
 import type { Routes } from "./routes.ts";
-import type { Flags, Settings } from "./settings.ts";
+import { type Flags, resolveSettings, type Settings } from "./settings.ts";
 import { type SettingName, settings, textValue } from "./settings-table.ts";
 
 /** What every command is given. */
@@ -36,6 +38,29 @@ export interface OpenOptions {
   readonly logger: Logger;
   /** Make the home also beside a database, for what is kept in files there. @default false */
   readonly makesHome?: boolean | undefined;
+}
+
+/**
+ * Opens the memories, works with them and closes them.
+ *
+ * @param makesHome makes the home if there is none yet, also beside a database. @default false
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is neither a database nor a home, and none is made.
+ */
+export async function withMemories<T>(
+  flags: Flags,
+  context: Context,
+  work: (throughline: Throughline, settings: Settings) => Promise<T>,
+  makesHome = false,
+): Promise<T> {
+  const settings = resolveSettings(flags, context.env);
+  if (!makesHome && settings.store === undefined) assertHomeExists(settings.home);
+  const logger = openLog(settings.logLevel, "warn");
+  const throughline = await context.openMemories(settings, { logger, makesHome });
+  try {
+    return await work(throughline, settings);
+  } finally {
+    await throughline.close();
+  }
 }
 
 /**

@@ -3,7 +3,8 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryDirectory } from "../../test/support/command-line.ts";
-import { configName, readConfig } from "./config-file.ts";
+import { readConfig } from "./settings.ts";
+import { configName } from "./settings-table.ts";
 
 function homeWith(t: TestContext, text: string | Uint8Array): string {
   const home = temporaryDirectory(t);

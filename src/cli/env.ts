@@ -2,8 +2,8 @@
 import { homedir } from "node:os";
 import type { ModelSettings } from "../core/models/settings.ts";
 import { misconfigured } from "../core/options.ts";
-import { configName } from "./config-file.ts";
 import {
+  configName,
   modelVariables,
   onOrOff,
   type Said,

@@ -1,6 +1,8 @@
 import fs from "node:fs";
-import { isThroughlineError } from "../core/errors.ts";
+import { basename, dirname } from "node:path";
+import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import { misconfigured } from "../core/options.ts";
+import { sha256 } from "../core/sha256.ts";
 
 const mebibyte = 1024 * 1024;
 
@@ -55,5 +57,113 @@ function decode(path: string, bytes: Uint8Array): string {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
     throw misconfigured(`${path} is not UTF-8`, cause);
+  }
+}
+
+/** A text that a person wrote, and a name for exactly these bytes. */
+export interface EditedText {
+  /** `undefined`: there is no file. */
+  readonly text: string | undefined;
+  /** Give it back with a change, so that no other change is lost. "": there is no file to read. */
+  readonly version: string;
+  /** Why the file that is there cannot be read; it names the file without its folder. */
+  readonly problem: string | undefined;
+}
+
+/** A text file of the home that people edit by hand, and a program may edit too. */
+export class EditedFile {
+  readonly #path: string;
+  readonly #maxBytes: number;
+
+  constructor(path: string, maxBytes: number) {
+    this.#path = path;
+    this.#maxBytes = maxBytes;
+  }
+
+  read(): EditedText {
+    try {
+      return textAs(readOwnFile(this.#path, this.#maxBytes));
+    } catch (error) {
+      if (!isThroughlineError(error)) throw error;
+      const problem = error.message.replace(this.#path, basename(this.#path));
+      return { text: undefined, version: "", problem };
+    }
+  }
+
+  /**
+   * Replaces the file, or removes it. Resolves once that survives a power cut; after a crash the file is
+   * the old one or the new one. A link stays, and the file that it leads to is replaced. The new file
+   * can be read by its owner alone.
+   *
+   * @param version what the change was made from.
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the file has changed since, or cannot be read.
+   *   `THROUGHLINE_TOO_LARGE`. `THROUGHLINE_UNAVAILABLE`: it cannot be written; nothing was changed.
+   */
+  write(text: string | undefined, version: string): EditedText {
+    if (text !== undefined && Buffer.byteLength(text) > this.#maxBytes) {
+      const message = `this text is larger than ${this.#maxBytes / 1024} KiB`;
+      throw new ThroughlineError(message, { code: "THROUGHLINE_TOO_LARGE" });
+    }
+    this.#assertIs(version);
+    try {
+      const path = target(this.#path);
+      if (text === undefined) fs.rmSync(path, { force: true });
+      else replace(path, text);
+      syncDirectory(dirname(path));
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      const message = `${basename(this.#path)} cannot be written (${code}). Nothing was changed`;
+      throw new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
+    }
+    return textAs(text);
+  }
+
+  #assertIs(version: string): void {
+    const code = "THROUGHLINE_CONFLICT";
+    const { version: found, problem } = this.read();
+    if (problem !== undefined) {
+      throw new ThroughlineError(`${problem}. Correct the file by hand`, { code });
+    }
+    if (found === version) return;
+    const name = basename(this.#path);
+    throw new ThroughlineError(`${name} was changed since it was read. Read it again`, { code });
+  }
+}
+
+function textAs(text: string | undefined): EditedText {
+  const version = text === undefined ? "" : sha256(text).toString("hex").slice(0, 32);
+  return { text, version, problem: undefined };
+}
+
+/** Where a link leads to; a link to nothing is replaced. */
+function target(path: string): string {
+  try {
+    return fs.realpathSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return path;
+    throw error;
+  }
+}
+
+function replace(path: string, text: string): void {
+  fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const draft = `${path}.new`;
+  fs.rmSync(draft, { force: true }); // of a process that died
+  try {
+    fs.writeFileSync(draft, text, { flag: "wx", mode: 0o600, flush: true });
+  } catch (error) {
+    fs.rmSync(draft, { force: true });
+    throw error;
+  }
+  fs.renameSync(draft, path);
+}
+
+function syncDirectory(path: string): void {
+  if (process.platform === "win32") return; // a directory cannot be opened there
+  const descriptor = fs.openSync(path, fs.constants.O_RDONLY);
+  try {
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
   }
 }

@@ -11,6 +11,9 @@ import type { Prices } from "../core/models/prices.ts";
 import type { ModelSettings } from "../core/models/settings.ts";
 import { anObject, type Check, oneOf, whole } from "../core/options.ts";
 
+/** The configuration file of a home. */
+export const configName = "throughline.config.json";
+
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
 

@@ -7,12 +7,14 @@ import {
   namedProviders,
   parseModelName,
 } from "../core/models/model-name.ts";
+import type { Prices } from "../core/models/prices.ts";
 import type { ModelSettings } from "../core/models/settings.ts";
-import { misconfigured } from "../core/options.ts";
-import { configName, readConfig } from "./config-file.ts";
+import { misconfigured, resolveOptions } from "../core/options.ts";
+import { number, object, optional, Place, record, type Shape } from "../core/shape.ts";
 import type { Environment } from "./env.ts";
 import { findHome, findPersona } from "./home.ts";
-import { type Said, type SettingName, settings } from "./settings-table.ts";
+import { readOwnFile } from "./own-file.ts";
+import { configName, type Said, type SettingName, settings, settingsIn } from "./settings-table.ts";
 import { type PostgresLocation, parsePostgresUrl } from "./store-location.ts";
 
 /** What any command can be told; what is absent was not said. */
@@ -49,15 +51,22 @@ export interface Settings extends Omit<Said, "home" | "store" | "model" | "perso
 export function resolveSettings(flags: Flags, env: Environment): Settings {
   const home = findHome(flags.home, env);
   const config = readConfig(home);
-  const texts = textsIn(env, config, home);
   const said = firstSaid(flags as Said, env, config);
   const freshness = Object.keys(freshnessDefaults).map((name) => [name, said[name as SettingName]]);
+  /** Where what is said of it stands, if not on the command line. */
+  const placeOf = (name: "store" | "model") =>
+    env[name] === undefined ? `${join(home, configName)}: ${name}` : (settings[name].env ?? name);
+  const { store } = flags.ephemeral ? {} : said;
+  const storePlace = flags.store === undefined ? placeOf("store") : "--store";
+  const model = env.model ?? config.model;
+  const otherModel = () => model && within(placeOf("model"), () => parseModelName(model));
   return {
     ...said,
     home,
     isEphemeral: flags.ephemeral ?? false,
-    store: storeFrom(flags, texts),
-    model: flags.model ?? modelFrom(texts),
+    // The word `files` undoes what a place further down says.
+    store: store && store !== "files" ? parsePostgresUrl(store, storePlace) : undefined,
+    model: flags.model ?? (otherModel() || undefined),
     allowed: allowedBy(config, env.model),
     models: env.models,
     freshness: Object.fromEntries(freshness) as FreshnessOptions,
@@ -75,37 +84,71 @@ function firstSaid(...places: readonly Said[]): Said {
   return Object.fromEntries(said);
 }
 
-/** Where the memories are; the word `files` undoes what a place further down says. */
-function storeFrom({ store, ephemeral }: Flags, said: Texts): PostgresLocation | undefined {
-  const [text, place] = store === undefined ? said("store") : [store, "--store"];
-  if (ephemeral || text === undefined || text === "files") return undefined;
-  return parsePostgresUrl(text, place);
-}
-
-function modelFrom(said: Texts): ModelSpec | undefined {
-  const [name, place] = said("model");
-  try {
-    return name === undefined ? undefined : parseModelName(name);
-  } catch (cause) {
-    if (!isThroughlineError(cause)) throw cause;
-    throw misconfigured(`${place}: ${cause.message}`, cause);
-  }
-}
-
-/** What the environment says of a setting, else the file, and the place, for messages. */
-type Texts = (name: "store" | "model") => readonly [text: string | undefined, place: string];
-
-function textsIn(env: Environment, config: Said, home: string): Texts {
-  return (name) =>
-    env[name] === undefined
-      ? [config[name], `${join(home, configName)}: ${name}`]
-      : [env[name], settings[name].env ?? name];
-}
-
 /** Those that the file lists, and those of the models that are named, also where another goes before. */
 function allowedBy(config: Said, variable: string | undefined): readonly NamedProvider[] {
   const isNamed = (provider: NamedProvider) =>
     [variable, config.model].some((model) => model?.startsWith(`${provider}/`));
   const isListed = (provider: NamedProvider) => config.providers?.includes(provider) ?? false;
   return namedProviders.filter((provider) => isListed(provider) || isNamed(provider));
+}
+
+const keys = settingsIn("key");
+const noKeys = Object.fromEntries(keys.map(([, key]) => [key, undefined]));
+const checks = Object.fromEntries(keys.map(([name, key]) => [key, settings[name].check]));
+
+/**
+ * Reads a home's configuration. A home without one has an empty one.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it cannot be read, or holds an unknown key or
+ * a bad value; the message names the file and the key.
+ */
+export function readConfig(home: string): Said {
+  const path = join(home, configName);
+  const text = readOwnFile(path);
+  if (text === undefined) return {};
+  return within(path, () => {
+    const file = resolveOptions("the file", jsonIn(text, path), noKeys, checks);
+    const said = keys.map(([name, key]) => [name, file[key as keyof typeof file]] as const);
+    const { prices: given, ...rest }: { readonly prices?: object } = Object.fromEntries(said);
+    return { ...rest, prices: given && toPrices(given) };
+  });
+}
+
+/** Parses a file, and names the line that is no JSON where the parser tells it. */
+function jsonIn(text: string, path: string): object {
+  try {
+    return JSON.parse(text) as object;
+  } catch (error) {
+    const [, line] = /\(line (\d+)/.exec(String(error)) ?? [];
+    // Without its cause, which quotes the file.
+    throw misconfigured(`${line === undefined ? path : `${path}:${line}`}: it is not JSON`);
+  }
+}
+
+const usd = number(0, 1e6);
+const prices: Shape<Prices> = record(
+  object({
+    inputPerMillionUsd: ["input_per_million_usd", usd],
+    outputPerMillionUsd: ["output_per_million_usd", usd],
+    cachedInputPerMillionUsd: ["cached_input_per_million_usd", optional(usd)],
+  }),
+);
+
+function toPrices(given: object): Prices {
+  const at = new Place();
+  const read = prices.read(given, at);
+  const [problem] = at.problems;
+  if (problem === undefined) return read;
+  throw misconfigured(`prices.${problem.path.join(": ")} ${problem.says}`);
+}
+
+/** Names the place in what is wrong there. */
+function within<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    if (!isThroughlineError(cause)) throw cause;
+    const { message } = cause;
+    throw misconfigured(message.startsWith(place) ? message : `${place}: ${message}`, cause);
+  }
 }

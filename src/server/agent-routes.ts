@@ -8,10 +8,52 @@ import type { Timers } from "../core/timers.ts";
 import type { OpenTurn } from "../core/turns/open-turn.ts";
 import { storedWords, TurnLog } from "../core/turns/turn-log.ts";
 import { json, type Router } from "./router.ts";
-import * as schemas from "./schemas.ts";
+import { answerBody, appendBody, body, name, schemaOf, text } from "./schemas.ts";
 import { answerJson, messageJson } from "./wire.ts";
 
-const { schemaOf } = schemas;
+const openTurnBody = () =>
+  body("OpenTurn", {
+    id: text(200).optional().describe("Of the message. Made up when absent."),
+    content: z.string().optional().describe("Absent: a stored message is taken up."),
+    name: text(200).optional().describe("Who of a group says it. On one line."),
+    provider: name().describe("Who makes the answer: any name."),
+    model: name(),
+  });
+const cutReason = z.enum(["length", "content_filter"]).optional();
+const cut = { partial: z.literal(true).optional(), partial_reason: cutReason };
+const stepsOfTurn = () =>
+  z
+    .array(appendBody().shape.messages.element.safeExtend(cut))
+    .max(1_000)
+    .describe("Of the roles `assistant` and `tool`. One whose id is stored is passed over.");
+const turnSteps = () => body("TurnSteps", { messages: stepsOfTurn() });
+const tokens = () => z.int().min(0).nullable().optional();
+const sessionId = () =>
+  z.string().max(1_024).optional().describe("What the provider resumes next.");
+const turnEndBody = () =>
+  body("TurnEnd", {
+    messages: stepsOfTurn().optional(),
+    outcome: z.enum(["answered", "interrupted", "failed"]).optional(),
+    usage: body("UsageOfTurn", {
+      input_tokens: tokens(),
+      output_tokens: tokens(),
+      cost_usd: z.number().min(0).nullable().optional(),
+    }).optional(),
+    session_id: sessionId(),
+    used_context: z.boolean().optional().describe("The model was given `context`."),
+  });
+const usageBody = () =>
+  body("SessionUsage", {
+    id: text(256).optional().describe("Counts a repeated request once."),
+    provider: name(),
+    model: name(),
+    generation: z.int().min(1).describe("Of the session, as it was resolved."),
+    bucket_generation: z.int().min(1).describe("The same, of its provider."),
+    tokens: z.int().optional().describe("Negative corrects."),
+    cost_usd: z.number().nullable().optional().describe("`null`: not known."),
+    session_id: sessionId(),
+  });
+
 /** An open turn fails after this many milliseconds without a request: its client is gone. */
 const quietMs = 600_000;
 const waits = new WeakMap<OpenTurn, () => void>();
@@ -46,7 +88,7 @@ function addBegin(router: Router): void {
   const { chats } = throughline;
   router.post("/api/chats/{id}/turns", {
     id: "beginTurn",
-    body: schemas.openTurnBody,
+    body: openTurnBody,
     summary: "Begin a turn whose model you call yourself",
     description:
       "Stores the message. The same `id` is the same turn: `open` with its steps, also after you or the server died, " +
@@ -99,7 +141,7 @@ function addSteps(router: Router): void {
   };
   router.post("/api/chats/{id}/turns/{turn}/steps", {
     id: "keepSteps",
-    body: schemas.turnSteps,
+    body: turnSteps,
     summary: "Store what the model said and what tools returned so far in an open turn",
     description:
       "Store a tool's call before you run it. A repeated id is stored once. 409: begin the turn again.",
@@ -112,7 +154,7 @@ function addSteps(router: Router): void {
   });
   router.post("/api/chats/{id}/turns/{turn}/end", {
     id: "endTurn",
-    body: schemas.turnEndBody,
+    body: turnEndBody,
     summary: "End an open turn: its answer, usage and provider's session, in one write",
     description:
       "`failed` without a message leaves the message unanswered. 409: begin the turn again, it may have ended.",
@@ -140,7 +182,7 @@ function addSession(router: Router): void {
   const { chats, sessions } = router.ports.throughline;
   router.post("/api/chats/{id}/session/resolve", {
     id: "resolveSession",
-    body: schemas.answerBody,
+    body: answerBody,
     summary: "Get the session to go on in, on this model, and what its provider can resume",
     answers: { 200: { says: "The session.", schema: schemaOf("resolved") } },
     answer: async ({ params, body }) => {
@@ -153,7 +195,7 @@ function addSession(router: Router): void {
   });
   router.post("/api/chats/{id}/session/usage", {
     id: "updateSession",
-    body: schemas.usageBody,
+    body: usageBody,
     summary: "Count an answer that no turn made, in the session that was resolved for it",
     answers: { 200: { says: "The totals now.", schema: schemaOf("usageCounted") } },
     answer: async ({ params, body }) => {

@@ -393,9 +393,11 @@ export const problem = named("Problem", {
   type: z.string(),
   title: z.string(),
   status: z.int(),
+  // For people. Never a path of this machine, a stack, or what somebody said.
   detail: z.string(),
   code: z.string().describe("What to branch on."),
   turn_id: z.string().optional(),
+  // One line without what looks like a key.
   provider_detail: z
     .string()
     .optional()

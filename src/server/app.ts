@@ -1,7 +1,6 @@
 import type { MiddlewareHandler } from "hono";
 import { invalid, ThroughlineError } from "../core/errors.ts";
 import { addAgentRoutes } from "./agent-routes.ts";
-import { addAttachmentRoute } from "./attachment-route.ts";
 import { addChatRoutes } from "./chat-routes.ts";
 import { addExportRoute } from "./export-route.ts";
 import { isAmbiguous, isDecodable, refusalOf, securityHeaders } from "./guard.ts";
@@ -10,7 +9,6 @@ import { addMessageRoutes } from "./message-routes.ts";
 import { addModelRoutes } from "./model-routes.ts";
 import { addPage, isPagePath } from "./page-routes.ts";
 import { problemResponse, reportError } from "./problem.ts";
-import { addPromptRoute } from "./prompt-route.ts";
 import { type Env, type Ports, Router } from "./router.ts";
 import { addServiceRoutes, type ServerState } from "./service-routes.ts";
 import { addTurnRoutes } from "./turn-routes.ts";
@@ -33,12 +31,10 @@ export function createApp(ports: Ports, state: ServerState) {
   app.use(budgeted(ports), guarded(state), signedIn(state));
   addChatRoutes(router);
   addMessageRoutes(router);
-  addAttachmentRoute(router);
   addTurnRoutes(router);
   addAgentRoutes(router);
   addModelRoutes(router);
   addExportRoute(router);
-  addPromptRoute(router);
   addWatchRoutes(router);
   // The type of a feature names no router, so that who publishes it needs no package of ours.
   const endings = ports.features.map((add) => add(router as never));

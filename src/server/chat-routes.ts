@@ -8,19 +8,48 @@ import type { Throughline } from "../core/throughline.ts";
 import type { Turns } from "../core/turns/turns.ts";
 import { json, type Router } from "./router.ts";
 import {
-  compactBody,
+  body,
   flag,
-  forkBody,
   ifExists,
   limit,
-  metadataBody,
   prefix,
   query,
-  renameBody,
   resetBody,
   schemaOf,
+  text,
 } from "./schemas.ts";
 import { messageJson } from "./wire.ts";
+
+const compactBody = () =>
+  body("Compact", {
+    up_to_seq: z.int().min(1).optional().describe("The last message that it stands for."),
+    summary: z.string().optional(),
+    last_consolidated: z.int().min(0).optional().describe("How many messages you summarised."),
+  });
+const renameBody = () =>
+  body("Rename", {
+    title: z
+      .string()
+      .max(1_000)
+      .describe("Cut at 120 characters. Empty: the first thing that was said."),
+  });
+const metadataBody = () =>
+  body("ChatMetadata", {
+    metadata: z.unknown().meta({
+      type: "object",
+      description:
+        "Any JSON object. `user_timezone`, an IANA zone, is where this chat's days begin.",
+    }),
+  });
+const forkBody = () =>
+  body("Fork", {
+    message_id: text(256)
+      .optional()
+      .describe("The last message to copy. Without it none is, for another beginning."),
+    chat_id: text(1_024)
+      .refine((id) => !/^\.{1,2}$/.test(id), "must not be . or ..: no path leads there")
+      .describe("The new chat: its id must not be in use, nor be `.` or `..`."),
+  });
 
 /** Chats and their periods: list, read, start afresh, copy, forget. */
 export function addChatRoutes(router: Router): void {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { fitting } from "../core/answer-size.ts";
+import { attachmentsOf, kindOf, pictureTypes } from "../core/chat/attachments.ts";
 import { notFound } from "../core/chat/chat-log.ts";
 import { shownMessages } from "../core/chat/marks.ts";
 import type { MessageInput } from "../core/chat/message-input.ts";
@@ -7,18 +8,22 @@ import { pendingId } from "../core/chat/waiting.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { withVariants } from "../core/turns/turn-log.ts";
 import { ifThere, noSuchChat } from "./chat-routes.ts";
-import { json, type Router } from "./router.ts";
+import { isHead, json, type Router } from "./router.ts";
 import {
   appendBody,
   before,
+  body,
   ifExists,
   limit,
   prefix,
   query,
   schemaOf,
-  takeBackBody,
+  text,
 } from "./schemas.ts";
 import { messageJson } from "./wire.ts";
+
+const takeBackBody = () =>
+  body("TakeBack", { ids: z.array(text(256)).min(1, "must not be empty").max(500) });
 
 /** What was said: read, searched, taken back, erased. */
 export function addMessageRoutes(router: Router): void {
@@ -78,6 +83,7 @@ export function addMessageRoutes(router: Router): void {
       return json({ matches, more });
     },
   });
+  addAttachment(router);
   addAppend(router);
   addRemoval(router);
 }
@@ -163,4 +169,57 @@ function addRemoval(router: Router): void {
       return json({ ...receipt, erased: true });
     },
   });
+}
+
+/** The files of messages, as long as their messages are shown. */
+function addAttachment(router: Router): void {
+  const { chats } = router.ports.throughline;
+  router.get("/api/chats/{id}/messages/{message_id}/attachments/{sha256}", {
+    id: "getAttachment",
+    summary: "Get a file that was sent with a message",
+    description:
+      "PNG, JPEG, GIF and WebP pictures may be shown in a page. Every other file is a download. 404 once the " +
+      "message was hidden, taken back, erased or cleared, or its chat forgotten.",
+    answers: {
+      200: { says: "The bytes.", types: ["application/octet-stream", ...pictureTypes] },
+      304: { says: "The bytes are those that `If-None-Match` names." },
+    },
+    answer: async ({ params }, context) => {
+      const { id: chatId, message_id: messageId, sha256 } = params;
+      const { head } = await chats.existing(chatId);
+      const message = await chats.message(chatId, messageId);
+      const isShown = message.seq > (head.clear_seq ?? 0);
+      const file = attachmentsOf(message).find((each) => each.sha256 === sha256);
+      if (!isShown || file === undefined) throw notFound(chatId, "file");
+      const etag = `"${sha256}"`;
+      // Asked again each time: what was hidden or forgotten must not come from a cache.
+      const caching = { "cache-control": "private, no-cache", etag };
+      if (context.req.header("if-none-match") === etag) {
+        return new Response(null, { status: 304, headers: caching });
+      }
+      const bytes = await chats.attachment(chatId, sha256);
+      const isPicture = kindOf(file) === "picture";
+      const how = isPicture ? "inline" : "attachment";
+      return new Response(isHead(context) ? null : new Uint8Array(bytes), {
+        headers: {
+          ...caching,
+          // Nothing of a file that a person made may run, whatever a browser takes it for.
+          "content-type": isPicture ? file.type : "application/octet-stream",
+          "content-disposition": `${how}; ${fileNameParameter(file.name)}`,
+          "content-security-policy": "default-src 'none'; sandbox",
+          "content-length": String(bytes.length),
+        },
+      });
+    },
+  });
+}
+
+/** A name as a parameter of a header, for browsers of any age (RFC 6266). */
+function fileNameParameter(name: string): string {
+  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, "_");
+  const encoded = encodeURIComponent(name.toWellFormed()).replace(
+    /['()*]/g,
+    (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return `filename="${plain}"; filename*=UTF-8''${encoded}`;
 }

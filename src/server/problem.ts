@@ -1,7 +1,9 @@
 import { type ServerResponse, STATUS_CODES } from "node:http";
+import type { z } from "zod";
 import { type ErrorCode, errorCodes, isThroughlineError } from "../core/errors.ts";
 import type { NewId } from "../core/ids.ts";
 import type { Logger } from "../core/logger.ts";
+import type { problem as problemSchema } from "./answer-schemas.ts";
 import { securityHeaders } from "./guard.ts";
 import { ModelFailed } from "./wire.ts";
 
@@ -15,19 +17,7 @@ export const serverCodes = {
 type ProblemCode = ErrorCode | keyof typeof serverCodes;
 
 /** RFC 9457, with our code: what every error over HTTP looks like. */
-export interface Problem {
-  readonly type: "about:blank";
-  readonly title: string;
-  readonly status: number;
-  /** For people. Never a path of this machine, a stack, or what somebody said. */
-  readonly detail: string;
-  /** What to branch on. */
-  readonly code: ProblemCode;
-  /** The turn that it is about: its message is kept if it was accepted. */
-  readonly turn_id?: string | undefined;
-  /** What the model's provider said: one line without what looks like a key. */
-  readonly provider_detail?: string | undefined;
-}
+export type Problem = Readonly<z.infer<typeof problemSchema>> & { readonly code: ProblemCode };
 
 const codes = { ...errorCodes, ...serverCodes };
 

@@ -39,29 +39,18 @@ export const prefix = () =>
   flag().describe("`true`: the last word is the beginning of a word, unless white space ends it.");
 
 /** A provider's or model's name. Never an address: what is said goes only where the operator chose. */
-const name = () =>
+export const name = () =>
   text(200).refine(
     (value) => !/^https?:/i.test(value) && !/[\s\p{Cc}]/u.test(value),
     "must be a name without spaces, and no address",
   );
 
 /** The same, of a session. */
-const named = () => name().optional().describe("The session's when absent.");
+export const named = () => name().optional().describe("The session's when absent.");
 
 /** A body of JSON with these fields and no other. */
-const body = <Fields extends z.ZodRawShape>(id: string, fields: Fields) =>
+export const body = <Fields extends z.ZodRawShape>(id: string, fields: Fields) =>
   z.strictObject(fields).meta({ id });
-
-export const promptQuery = () =>
-  z.strictObject({
-    content: z
-      .string()
-      .max(8_000, "must be at most 8000 characters")
-      .optional()
-      .describe("A message that is being typed. Without it the prompt has no newest message."),
-    provider: named(),
-    model: named(),
-  });
 
 /** Of a text that people edit. */
 export const version = () =>
@@ -70,13 +59,17 @@ export const version = () =>
     .max(64, "must be at most 64 characters")
     .describe("The `version` that was read. If the text was changed since, this is 409.");
 
-export const newMessage = () =>
-  body("NewMessage", {
-    content: z.string().describe("What the person says. Kept word for word."),
-    name: text(200).optional().describe("Who of a group says it. On one line."),
-    provider: named(),
-    model: named(),
+export const resetBody = () =>
+  body("Reset", {
+    provider: name()
+      .optional()
+      .describe("The provider to start over with. Without it: the provider of the next turn."),
+    all: z
+      .boolean()
+      .optional()
+      .describe("Begin a new session with every provider; not together with `provider`."),
   });
+
 const toolCall = () =>
   z.strictObject({
     id: text(1_024),
@@ -86,6 +79,7 @@ const toolCall = () =>
       arguments: z.string().meta({ description: "JSON, as the model wrote it." }),
     }),
   });
+
 /** Fields of a message that only we write. */
 const ours = ["turn", "hidden", "exact", "attachments", "provider_data"];
 export const appendBody = () =>
@@ -134,98 +128,6 @@ export const appendBody = () =>
         .max(1_000),
     })
     .meta({ id: "Append" });
-export const takeBackBody = () =>
-  body("TakeBack", { ids: z.array(text(256)).min(1, "must not be empty").max(500) });
-export const openTurnBody = () =>
-  body("OpenTurn", {
-    id: text(200).optional().describe("Of the message. Made up when absent."),
-    content: z.string().optional().describe("Absent: a stored message is taken up."),
-    name: text(200).optional().describe("Who of a group says it. On one line."),
-    provider: name().describe("Who makes the answer: any name."),
-    model: name(),
-  });
-const cutReason = z.enum(["length", "content_filter"]).optional();
-const cut = { partial: z.literal(true).optional(), partial_reason: cutReason };
-const stepsOfTurn = () =>
-  z
-    .array(appendBody().shape.messages.element.safeExtend(cut))
-    .max(1_000)
-    .describe("Of the roles `assistant` and `tool`. One whose id is stored is passed over.");
-export const turnSteps = () => body("TurnSteps", { messages: stepsOfTurn() });
-const tokens = () => z.int().min(0).nullable().optional();
-const sessionId = () =>
-  z.string().max(1_024).optional().describe("What the provider resumes next.");
-export const turnEndBody = () =>
-  body("TurnEnd", {
-    messages: stepsOfTurn().optional(),
-    outcome: z.enum(["answered", "interrupted", "failed"]).optional(),
-    usage: body("UsageOfTurn", {
-      input_tokens: tokens(),
-      output_tokens: tokens(),
-      cost_usd: z.number().min(0).nullable().optional(),
-    }).optional(),
-    session_id: sessionId(),
-    used_context: z.boolean().optional().describe("The model was given `context`."),
-  });
-export const usageBody = () =>
-  body("SessionUsage", {
-    id: text(256).optional().describe("Counts a repeated request once."),
-    provider: name(),
-    model: name(),
-    generation: z.int().min(1).describe("Of the session, as it was resolved."),
-    bucket_generation: z.int().min(1).describe("The same, of its provider."),
-    tokens: z.int().optional().describe("Negative corrects."),
-    cost_usd: z.number().nullable().optional().describe("`null`: not known."),
-    session_id: sessionId(),
-  });
-export const compactBody = () =>
-  body("Compact", {
-    up_to_seq: z.int().min(1).optional().describe("The last message that it stands for."),
-    summary: z.string().optional(),
-    last_consolidated: z.int().min(0).optional().describe("How many messages you summarised."),
-  });
-export const renameBody = () =>
-  body("Rename", {
-    title: z
-      .string()
-      .max(1_000)
-      .describe("Cut at 120 characters. Empty: the first thing that was said."),
-  });
-export const metadataBody = () =>
-  body("ChatMetadata", {
-    metadata: z.unknown().meta({
-      type: "object",
-      description:
-        "Any JSON object. `user_timezone`, an IANA zone, is where this chat's days begin.",
-    }),
-  });
-export const retryBody = () =>
-  body("Retry", {
-    message_id: text(256)
-      .optional()
-      .describe("The id of the newest message, so that no other is retried by mistake."),
-    provider: name().optional(),
-    model: name().optional(),
-  });
+
 export const answerBody = () =>
   body("Answering", { provider: name().optional(), model: name().optional() });
-export const resetBody = () =>
-  body("Reset", {
-    provider: name()
-      .optional()
-      .describe("The provider to start over with. Without it: the provider of the next turn."),
-    all: z
-      .boolean()
-      .optional()
-      .describe("Begin a new session with every provider; not together with `provider`."),
-  });
-export const forkBody = () =>
-  body("Fork", {
-    message_id: text(256)
-      .optional()
-      .describe("The last message to copy. Without it none is, for another beginning."),
-    chat_id: text(1_024)
-      .refine((id) => !/^\.{1,2}$/.test(id), "must not be . or ..: no path leads there")
-      .describe("The new chat: its id must not be in use, nor be `.` or `..`."),
-  });
-export const signInBody = () => z.strictObject({ code: text(64) }).meta({ id: "SignIn" });

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Clock, keptFor } from "../core/clock.ts";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import type { Storage } from "../core/storage/storage.ts";
@@ -6,7 +7,7 @@ import type { AllowedHosts } from "./guard.ts";
 import type { Metrics } from "./metrics.ts";
 import { type Problem, problem, problemResponse } from "./problem.ts";
 import { json, type Router } from "./router.ts";
-import { schemaOf, signInBody } from "./schemas.ts";
+import { schemaOf, text } from "./schemas.ts";
 
 /** What is of the server alone, and changes while it lives. */
 export interface ServerState {
@@ -16,6 +17,8 @@ export interface ServerState {
   readonly hosts: () => AllowedHosts;
   readonly port: () => number;
 }
+
+const signInBody = () => z.strictObject({ code: text(64) }).meta({ id: "SignIn" });
 
 /** What the server says of itself, and how a browser signs in. */
 export function addServiceRoutes(router: Router, state: ServerState): void {

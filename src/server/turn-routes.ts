@@ -6,7 +6,7 @@ import { messageIdFor, retryIdFor } from "./idempotency.ts";
 import type { Answer } from "./operation.ts";
 import { reportError } from "./problem.ts";
 import { disconnect, type Env, isHead, json, type Ports, type Router } from "./router.ts";
-import { answerBody, newMessage, retryBody, schemaOf } from "./schemas.ts";
+import { answerBody, body, name, named, schemaOf, text } from "./schemas.ts";
 import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
 import { answerJson, messageJson, retryJson, spoken } from "./wire.ts";
 
@@ -24,6 +24,22 @@ const streams =
   "provider sends that), `message` (a tool's call or result is stored: `{ message }`, as " +
   "`GET …/messages` shows it; a call's message holds the `text` and `reasoning` since the one before), " +
   "then `result` (what JSON would have been) or `error` (a problem). Disconnecting does not stop the turn.";
+
+const newMessage = () =>
+  body("NewMessage", {
+    content: z.string().describe("What the person says. Kept word for word."),
+    name: text(200).optional().describe("Who of a group says it. On one line."),
+    provider: named(),
+    model: named(),
+  });
+const retryBody = () =>
+  body("Retry", {
+    message_id: text(256)
+      .optional()
+      .describe("The id of the newest message, so that no other is retried by mistake."),
+    provider: name().optional(),
+    model: name().optional(),
+  });
 
 /** Turns: send a message, stop the reply, answer or dismiss what has no reply. */
 export function addTurnRoutes(router: Router): void {

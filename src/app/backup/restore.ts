@@ -1,12 +1,12 @@
 import { join, resolve } from "node:path";
 import type { Context } from "../../cli/command.ts";
-import { configName, readConfig } from "../../cli/config-file.ts";
 import { Failed, isErrno, wrongUsage } from "../../cli/failure.ts";
 import { counted, json } from "../../cli/format.ts";
 import { findHome } from "../../cli/home.ts";
 import { showProgress, tell, untilStopped, write } from "../../cli/io.ts";
 import { placeToHome } from "../../cli/out-path.ts";
-import type { Flags } from "../../cli/settings.ts";
+import { type Flags, readConfig } from "../../cli/settings.ts";
+import { configName } from "../../cli/settings-table.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import { isThroughlineError } from "../../core/errors.ts";

@@ -1,19 +1,31 @@
 import type { Context } from "../../cli/command.ts";
 import { Exit, exitCodes, wrongUsage } from "../../cli/failure.ts";
 import { counted, json, localTime } from "../../cli/format.ts";
-import { type Io, tell, write } from "../../cli/io.ts";
+import { assertHomeExists } from "../../cli/home.ts";
+import { type Io, tell, untilStopped, write } from "../../cli/io.ts";
 import { confirm } from "../../cli/line-reader.ts";
 import { chatPath, pathPart, type Routes } from "../../cli/routes.ts";
+import { type Flags, resolveSettings } from "../../cli/settings.ts";
 import type { ChatRow } from "../../core/chat/chat-head.ts";
 import { notFound } from "../../core/chat/chat-log.ts";
 import type { ForgetReceipt, RemovalReceipt } from "../../core/chat/forget.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import type { PeriodView } from "../../core/chat/provider-sessions.ts";
 import { shownModel } from "../../core/models/model-name.ts";
+import { type TurnResult, textOutput } from "../../core/turns/coordinator.ts";
 import { features } from "../features.ts";
-import { everywhere, withRoutes } from "../routes.ts";
-import { exportChat, list, search, show } from "./read.ts";
-import { type ChatCommand, type ChatFlags, type ServedChat, zoneOf } from "./served-chat.ts";
+import { everywhere, modelBody, withModelRoutes, withRoutes } from "../routes.ts";
+import { type AnswerJson, type Notices, turnEvents } from "../turn-events.ts";
+import {
+  type ChatCommand,
+  type ChatFlags,
+  exportChat,
+  list,
+  type ServedChat,
+  search,
+  show,
+  zoneOf,
+} from "./read.ts";
 
 /** What the commands of `sessions` do that change chats. */
 const changes = { reset, clear, fork, erase, dismiss, forget };
@@ -175,4 +187,47 @@ function receiptText(receipt: ForgetReceipt): string {
     ...receipt.forks.map((id) => `  still in a fork, forget it too: ${printableLine(id)}`),
   ];
   return `${lines.join("\n")}\n`;
+}
+
+/**
+ * Answers the oldest unanswered message, streaming the answer to stdout. Without one it prints so: `null`
+ * as JSON.
+ *
+ * @throws Exit with 1: the answer failed or was cut off. With 130: interrupted.
+ */
+export async function answer(chatId: string, flags: Flags, context: Context): Promise<void> {
+  const { io } = context;
+  const settings = resolveSettings(flags, context.env);
+  if (settings.store === undefined) assertHomeExists(settings.home);
+  const work = (ending: AbortSignal) =>
+    withModelRoutes(settings, context, async (routes, _, isServed) => {
+      const path = chatPath(chatId);
+      const body = modelBody(flags, isServed); // a model that is named here is for this answer
+      if (!(await routes.json<ServedChat>(path)).row.unanswered) {
+        return await write(io.output, flags.json ? json(null) : `${noneUnanswered}\n`);
+      }
+      const late: string[] = [];
+      let whole: AnswerJson | undefined;
+      const notices: Notices = {
+        early: (text) => tell(io, `(${text})`),
+        late: (text) => void late.push(text),
+        result: (found) => {
+          whole = found;
+        },
+      };
+      const output = textOutput((text) => (flags.json ? undefined : write(io.output, text)));
+      let result: TurnResult = { outcome: "failed", response: "" };
+      const turn = { routes, path, events: routes.events(`${path}/answer`, body) };
+      for await (const event of turnEvents(turn, ending, notices)) {
+        if (event.type === "text") await output.write(event.text);
+        else result = event;
+      }
+      await output.end(result);
+      for (const text of late) await tell(io, `(${text})`);
+      const { outcome, reason } = result;
+      if (flags.json) await write(io.output, json(whole ?? { outcome, reason }));
+      ending.throwIfAborted();
+      if (outcome !== "answered") throw new Exit(exitCodes.failed);
+    });
+  await untilStopped(io, work);
 }

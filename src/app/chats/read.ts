@@ -3,20 +3,61 @@ import type { Context } from "../../cli/command.ts";
 import { counted, json, localTime, table } from "../../cli/format.ts";
 import { type Io, tell, untilStopped, write } from "../../cli/io.ts";
 import { assertOutsideHome, writeNewFile } from "../../cli/out-path.ts";
-import type { Flags } from "../../cli/settings.ts";
-import type { ChatRow } from "../../core/chat/chat-head.ts";
+import type { Routes } from "../../cli/routes.ts";
+import type { Flags, Settings } from "../../cli/settings.ts";
+import type { ChatFormat } from "../../core/chat/chat-formats.ts";
+import { type ChatRow, chatZone } from "../../core/chat/chat-head.ts";
+import { resolveFreshness } from "../../core/chat/freshness.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
 import type { MessagePage } from "../../core/chat/message-page.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { type RenderRow, renderRows } from "../../core/chat/render-rows.ts";
+import type { JsonObject } from "../../core/json.ts";
 import { shownModel } from "../../core/models/model-name.ts";
 import type {
   chatList,
+  chat as chatSchema,
   hits as hitList,
   session as sessionSchema,
 } from "../../server/answer-schemas.ts";
 import { withRoutes } from "../routes.ts";
-import { type ChatCommand, type ChatFlags, type ServedChat, zoneOf } from "./served-chat.ts";
+
+/** What `GET /api/chats/{id}` answers, of which the session is a part. */
+export type ServedChat = z.infer<typeof chatSchema>;
+
+/** The options of the commands of `sessions`: each has some of them. */
+export interface ChatFlags extends Flags {
+  readonly limit?: number;
+  readonly cursor?: string;
+  readonly unanswered?: boolean;
+  readonly messages?: number;
+  readonly chat?: string;
+  readonly format?: ChatFormat;
+  readonly out?: string;
+  readonly provider?: string;
+  readonly all?: boolean;
+  readonly yes?: boolean;
+}
+
+/** What a command of `sessions` is given. */
+export interface ChatCommand {
+  readonly routes: Routes;
+  readonly settings: Settings;
+  readonly io: Io;
+  readonly flags: ChatFlags;
+  /** What was typed behind its name. */
+  readonly args: readonly string[];
+  /** That of the chat which is named first. */
+  readonly path: string;
+}
+
+/** The zone of the person in a chat; where it tells none, the one of the settings. */
+export function zoneOf({ freshness }: Settings, served?: Pick<ServedChat, "metadata">): string {
+  return (
+    (served && chatZone({ metadata: served.metadata as JsonObject })) ??
+    resolveFreshness(freshness).timeZone
+  );
+}
 
 type ChatPage = z.infer<typeof chatList>;
 type Session = z.infer<typeof sessionSchema>;

@@ -16,7 +16,7 @@ import { frameworkLogs } from "../../core/storage/framework-logs.ts";
 import { unlisted } from "../../core/storage/log-store.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { bytes, counted } from "../format.ts";
-import { type Check, type Checker, check } from "./check.ts";
+import { type Check, type Checker, check } from "./doctor.ts";
 import { isHome } from "./home-files.ts";
 import { takeInventory } from "./inventory.ts";
 

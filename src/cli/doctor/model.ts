@@ -4,7 +4,7 @@ import { placeOf, providers } from "../../core/models/providers.ts";
 import { createResponder } from "../../core/models/registry.ts";
 import type { ModelSettings } from "../../core/models/settings.ts";
 import type { Settings } from "../settings.ts";
-import { type Check, type Checker, check } from "./check.ts";
+import { type Check, type Checker, check } from "./doctor.ts";
 
 const timeoutMs = 3_000;
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { EditedFile, type EditedText } from "../../cli/edited-file.ts";
+import { EditedFile, type EditedText } from "../../cli/own-file.ts";
 import { type KeyPath, keyText, readYaml } from "../../cli/yaml-text.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Timers } from "../../core/timers.ts";

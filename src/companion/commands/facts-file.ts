@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { EditedFile, type EditedText } from "../../cli/edited-file.ts";
+import { EditedFile, type EditedText } from "../../cli/own-file.ts";
 import type { Logger } from "../../core/logger.ts";
 import { factLines } from "../facts.ts";
 

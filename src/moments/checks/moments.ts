@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { Check, Checker } from "../../cli/doctor/check.ts";
+import type { Check, Checker } from "../../cli/doctor/doctor.ts";
 import { isErrno } from "../../cli/failure.ts";
 import { counted } from "../../cli/format.ts";
 import type { Settings } from "../../cli/settings.ts";

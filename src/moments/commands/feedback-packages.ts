@@ -1,12 +1,11 @@
 // Commands for packages: preserve, retract, verify, purge, delete, import.
 import { readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import type { Context } from "../../cli/command.ts";
+import { type Context, withMemories } from "../../cli/command.ts";
 import { describeFailure, Exit, exitCodes, wrongUsage } from "../../cli/failure.ts";
 import { bytes, counted, json } from "../../cli/format.ts";
 import { tell, write } from "../../cli/io.ts";
 import { confirm } from "../../cli/line-reader.ts";
-import { withMemories } from "../../cli/memories.ts";
 import type { ImportedSeed } from "../directory/import-seed.ts";
 import { isSeedName } from "../directory/names.ts";
 import type { ReadPackages } from "../directory/package-directory.ts";

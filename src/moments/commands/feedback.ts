@@ -1,10 +1,9 @@
 import { join } from "node:path";
-import { type Context, ownPackage } from "../../cli/command.ts";
+import { type Context, ownPackage, withMemories } from "../../cli/command.ts";
 import { Exit, exitCodes } from "../../cli/failure.ts";
 import { counted, json, table } from "../../cli/format.ts";
 import { assertHomeExists } from "../../cli/home.ts";
 import { showProgress, tell, write } from "../../cli/io.ts";
-import { withMemories } from "../../cli/memories.ts";
 import { type Flags, resolveSettings, type Settings } from "../../cli/settings.ts";
 import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";

@@ -1,6 +1,6 @@
 // Whether a database keeps what it acknowledges, and whether its schema is up to date.
 import type { Pool } from "pg";
-import type { Check } from "../../cli/doctor/check.ts";
+import type { Check } from "../../cli/doctor/doctor.ts";
 import type { PostgresLocation } from "../../cli/store-location.ts";
 import { systemTimers } from "../../core/timers.ts";
 import { within } from "../connection.ts";

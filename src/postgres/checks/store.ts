@@ -1,4 +1,4 @@
-import type { Check } from "../../cli/doctor/check.ts";
+import type { Check } from "../../cli/doctor/doctor.ts";
 import { counted } from "../../cli/format.ts";
 import type { PostgresLocation } from "../../cli/store-location.ts";
 import { chatProjection } from "../../core/chat/chat-head.ts";

@@ -7,9 +7,9 @@ import { parseModelName } from "../core/models/model-name.ts";
 import { ResponderRegistry } from "../core/models/registry.ts";
 import { openThroughline } from "../core/throughline.ts";
 import { createServer } from "../server/server.ts";
+import { Talk } from "./chat.ts";
 import { routesOf } from "./routes.ts";
 import { slashCommand } from "./slash-commands.ts";
-import { Talk } from "./talk.ts";
 
 const chatId = "local:me";
 

@@ -12,7 +12,7 @@ async function grownTo(options: { readonly isBounded: boolean }): Promise<number
   const script = `
     import { setImmediate } from "node:timers/promises";
     import { getHeapSpaceStatistics } from "node:v8";
-    const { boundYoungHeap } = await import(${JSON.stringify(import.meta.resolve("./start.ts"))});
+    const { boundYoungHeap } = await import(${JSON.stringify(import.meta.resolve("./program.ts"))});
     boundYoungHeap(${!options.isBounded});
     let most = 0;
     let kept = [];

@@ -9,8 +9,8 @@ import { silentLogger } from "../core/logger.ts";
 import { ResponderError } from "../core/models/responder.ts";
 import { openThroughline } from "../core/throughline.ts";
 import { createServer } from "../server/server.ts";
+import { Talk } from "./chat.ts";
 import { routesOf } from "./routes.ts";
-import { Talk } from "./talk.ts";
 
 const chatId = "local:me";
 

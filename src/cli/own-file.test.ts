@@ -3,7 +3,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { temporaryDirectory } from "../../test/support/command-line.ts";
-import { EditedFile } from "./edited-file.ts";
+import { EditedFile } from "./own-file.ts";
 
 const maxBytes = 64 * 1024;
 
