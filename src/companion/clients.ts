@@ -1,7 +1,7 @@
 import { conflict, invalid, ThroughlineError } from "../core/errors.ts";
 import { type ClientRun, type ClientStep, clientLimits } from "./client-runs.ts";
 import { readClock } from "./clock-reading.ts";
-import { type InjectionStream, Injector } from "./conversation/injector.ts";
+import { type InjectionStream, injectInto } from "./conversation/injector.ts";
 import { gapBetween } from "./gap.ts";
 import type { KeptLife } from "./kept-life.ts";
 import type { RestartKind } from "./restart.ts";
@@ -156,8 +156,7 @@ export class Clients {
 
   /** Puts what a client is to hear into the stream of a model in this process. @returns what ends it. */
   deliver(client: string, stream: InjectionStream): () => void {
-    const injector = new Injector(this.#kept, client, stream);
-    return () => injector.close();
+    return injectInto(this.#kept, client, stream);
   }
 
   async #step(client: string, does: ClientStep, text?: string): Promise<ClientRun> {

@@ -14,8 +14,7 @@ import {
   type SleepState,
   withoutChat,
 } from "./companion-document.ts";
-import { applyEvent, overrideMood, personActs, resetLevels } from "./emotion/acts.ts";
-import { anchorHere } from "./emotion/anchor.ts";
+import { anchorHere, applyEvent, overrideMood, personActs, resetLevels } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { type EmotionState, evolve, moods } from "./emotion/emotion.ts";
 import type { Feeling } from "./emotion/feel.ts";

@@ -12,8 +12,7 @@ import {
   text,
   word,
 } from "../../core/shape.ts";
-import { longestOverrideSeconds } from "./acts.ts";
-import { anchored, restingAnchor } from "./anchor.ts";
+import { anchored, longestOverrideSeconds, restingAnchor } from "./acts.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import {
   type EmotionState,
