@@ -1,8 +1,7 @@
 import { conflict, invalid, ThroughlineError } from "../core/errors.ts";
 import { type ClientRun, type ClientStep, clientLimits } from "./client-runs.ts";
-import { readClock } from "./clock-reading.ts";
 import { type InjectionStream, injectInto } from "./conversation/injector.ts";
-import { gapBetween } from "./gap.ts";
+import { gapBetween, readClock } from "./gap.ts";
 import type { KeptLife } from "./kept-life.ts";
 import type { RestartKind } from "./restart.ts";
 import type { RestartNotices } from "./restart-notices.ts";

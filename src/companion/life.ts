@@ -4,7 +4,6 @@
 import { hashOf } from "../core/chat/tombstones.ts";
 import { own } from "../core/shape.ts";
 import { type ClientStep, stepped } from "./client-runs.ts";
-import type { ClockReading } from "./clock-reading.ts";
 import {
   type CompanionDocument,
   companionLimits,
@@ -19,6 +18,7 @@ import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { type EmotionState, evolve, moods } from "./emotion/emotion.ts";
 import type { Feeling } from "./emotion/feel.ts";
 import { feelHeard } from "./emotion/triggers.ts";
+import type { ClockReading } from "./gap.ts";
 import type { MoodEvent } from "./mood-history.ts";
 
 export type Happening =

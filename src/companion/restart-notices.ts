@@ -2,10 +2,9 @@ import { chatZone } from "../core/chat/chat-head.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";
-import { errorName, ThroughlineError } from "../core/errors.ts";
+import { errorName, unavailable } from "../core/errors.ts";
 import { Lru } from "../core/lru.ts";
-import { readClock } from "./clock-reading.ts";
-import { gapBetween } from "./gap.ts";
+import { gapBetween, readClock } from "./gap.ts";
 import type { KeptLife } from "./kept-life.ts";
 import { type JudgedRestart, judgedAgain, type RestartKind, untold } from "./restart.ts";
 import { type NoticeFacts, noticeText, ownSilence } from "./restart-notice-text.ts";
@@ -163,14 +162,10 @@ export class RestartNotices {
     upMs: number,
   ): Promise<Pick<RestartNotice, "kind" | "text">> {
     const facts = await this.#facts(chatIds, restart, Number.MAX_SAFE_INTEGER, upMs);
-    if (facts !== undefined)
-      return { kind: facts.kind, text: noticeText(facts, this.#kept.ports.newId) };
-    throw new ThroughlineError(
-      "the chats that the restart is about cannot be read now: try again",
-      {
-        code: "THROUGHLINE_UNAVAILABLE",
-      },
-    );
+    if (facts === undefined) {
+      throw unavailable("the chats that the restart is about cannot be read now: try again");
+    }
+    return { kind: facts.kind, text: noticeText(facts, this.#kept.ports.newId) };
   }
 
   #acknowledge(chatId: string, { kind, text }: RestartNotice): void {

@@ -73,7 +73,7 @@ export const seedEmotions = object(
   "left out",
 );
 
-export type SeedEmotions = Read<typeof seedEmotions>;
+type SeedEmotions = Read<typeof seedEmotions>;
 
 export function toSeed(config: EmotionConfiguration, state: EmotionState): SeedEmotions {
   const { at, levels, boredom, derivedMood, wounds } = feel(config, state);
