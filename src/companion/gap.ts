@@ -138,3 +138,20 @@ function uptimeBetween(from: ClockReading, to: ClockReading): number | undefined
   if (from.uptimeMs === undefined || to.uptimeMs === undefined) return undefined;
   return to.uptimeMs - from.uptimeMs;
 }
+
+const units: readonly (readonly [unit: string, ms: number])[] = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+];
+
+/** The largest whole unit of a gap, rounded down: "2 days", "59 minutes"; "a moment" below 1 s. */
+export function durationText({ gapMs, certainty }: Gap): string {
+  if (certainty === "uncertain" || gapMs === undefined) return "an unknown time";
+  for (const [unit, ms] of units) {
+    const count = Math.floor(gapMs / ms);
+    if (count >= 1) return `${count} ${unit}${count === 1 ? "" : "s"}`;
+  }
+  return "a moment";
+}

@@ -7,7 +7,7 @@ import { Lru } from "../core/lru.ts";
 import { gapBetween, readClock } from "./gap.ts";
 import type { KeptLife } from "./kept-life.ts";
 import { type JudgedRestart, judgedAgain, type RestartKind, untold } from "./restart.ts";
-import { type NoticeFacts, noticeText, ownSilence } from "./restart-notice-text.ts";
+import { type NoticeFacts, noticeText } from "./restart-notice-text.ts";
 import { restartsIn, runsProjection } from "./runs.ts";
 
 /** What the model reads at the first turn of a chat after a restart. */
@@ -52,8 +52,8 @@ export class RestartNotices {
   readonly #begun = new Set<string>();
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
   readonly #born = new Set<string>();
-  /** Chats whose notice is being passed on, except where the chat removed words since. */
-  readonly #passing = new Set<string>();
+  /** How often chats removed words: a text that was made before may quote them. */
+  #removals = 0;
   readonly #shown = new Lru<string, ShownNotice>(maxShown);
 
   constructor(kept: KeptLife) {
@@ -130,19 +130,15 @@ export class RestartNotices {
   /** The application told a model of its own what these chats were to be told. */
   async passedOn(chatIds: readonly string[]): Promise<void> {
     for (const chatId of chatIds) {
-      this.#passing.add(chatId);
-      try {
-        const notice = await this.#pending(chatId);
-        if (notice?.run === undefined) continue;
-        const told = { told_session: notice.run };
-        await this.#kept.ports.chats.changeExisting(chatId, (transaction) => {
-          transaction.control("metadata", told);
-          transaction.set(told);
-        });
-        if (this.#passing.has(chatId)) this.#acknowledge(chatId, notice);
-      } finally {
-        this.#passing.delete(chatId);
-      }
+      const removals = this.#removals;
+      const notice = await this.#pending(chatId);
+      if (notice?.run === undefined) continue;
+      const told = { told_session: notice.run };
+      await this.#kept.ports.chats.changeExisting(chatId, (transaction) => {
+        transaction.control("metadata", told);
+        transaction.set(told);
+      });
+      if (removals === this.#removals) this.#acknowledge(chatId, notice);
     }
   }
 
@@ -165,7 +161,7 @@ export class RestartNotices {
     if (facts === undefined) {
       throw unavailable("the chats that the restart is about cannot be read now: try again");
     }
-    return { kind: facts.kind, text: noticeText(facts, this.#kept.ports.newId) };
+    return noticeText(facts, this.#kept.ports.newId);
   }
 
   #acknowledge(chatId: string, { kind, text }: RestartNotice): void {
@@ -188,7 +184,7 @@ export class RestartNotices {
   }
 
   forget(chatId: string): void {
-    this.#passing.delete(chatId);
+    this.#removals++;
     this.#begun.delete(chatId);
     this.#born.delete(chatId);
     this.#shown.delete(chatId);
@@ -215,8 +211,7 @@ export class RestartNotices {
     // A chat in which nothing was said has nothing to go on from.
     const isBorn = !found.messages?.length || this.#born.has(chatId);
     const facts: NoticeFacts = isBorn ? { ...found, kind: "fresh_start" } : found;
-    const text = noticeText(facts, this.#kept.ports.newId);
-    return { kind: facts.kind, text, run: restart.totalRuns };
+    return { ...noticeText(facts, this.#kept.ports.newId), run: restart.totalRuns };
   }
 
   /** Gathers what the notice says, without chats that cannot be read. `undefined`: none of them can. */
@@ -253,7 +248,7 @@ export class RestartNotices {
     const said = all.slice(-messagesQuoted);
     const { person } = this.#kept.life;
     const agoOf = (at: number | undefined) => gapBetween({ at }, now);
-    return ownSilence({
+    return {
       ...judgedAgain(restart, now, upMs),
       clean,
       totalRuns,
@@ -265,7 +260,7 @@ export class RestartNotices {
       wounds: emotions.feeling().wounds,
       person: person && { name: person.name, seenAgo: agoOf(person.seenAt) },
       local: timeZone === undefined ? undefined : { at: clock.now(), timeZone },
-    });
+    };
   }
 }
 

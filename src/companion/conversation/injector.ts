@@ -4,7 +4,7 @@ import { errorName } from "../../core/errors.ts";
 import type { Runtime } from "../../core/runtime.ts";
 import { until } from "../../core/timers.ts";
 import type { Inject } from "../client-runs.ts";
-import { durationText } from "../durations.ts";
+import { durationText } from "../gap.ts";
 import type { KeptLife } from "../kept-life.ts";
 
 /** A voice model's stream: not connected, connected and silent, or speaking. */
