@@ -99,7 +99,7 @@ export class Clients {
   /** What the model of a client, or without one of this run, is to hear of the restart, until `delivered`. */
   async restartText(client?: string): Promise<RestartText> {
     const run = client === undefined ? undefined : await this.#newest(client);
-    const restart = run === undefined ? await this.#notices.pendingOfRun() : run.pending;
+    const restart = run === undefined ? await this.#notices.untold() : run.pending;
     const { kind: began } = run?.restart ?? this.#kept.life.shared.report;
     if (restart === undefined) return { kind: began, status: "delivered", text: "" };
     const upMs = run === undefined ? this.#kept.uptimeMs : this.upMs(run);

@@ -75,7 +75,7 @@ export class RestartNotices {
   ): Promise<RestartNotice | undefined> {
     if (this.#begun.has(chatId)) return undefined;
     this.#begun.add(chatId);
-    const restart = await this.#untold(acknowledged).catch((error) => this.#leaveOut(error));
+    const restart = await this.untold(acknowledged).catch((error) => this.#leaveOut(error));
     if (restart === undefined) {
       this.#begun.delete(chatId);
       return undefined;
@@ -93,8 +93,12 @@ export class RestartNotices {
     return this.#begun.has(chatId) ? undefined : this.#pending(chatId);
   }
 
-  /** Finds what a chat was not told of. @param told the newest run of which it was, by its own log. */
-  async #untold(told: number | undefined): Promise<JudgedRestart | undefined> {
+  /**
+   * Finds what a chat was not told of; `undefined`: it was told of everything. Rejects if that cannot be read.
+   *
+   * @param told the newest run of which it was, by its own log. Without it: what the text of this run itself has to tell.
+   */
+  async untold(told?: number): Promise<JudgedRestart | undefined> {
     const { life, ports } = this.#kept;
     const { told: toldAll = told } = life;
     const { report } = life.shared;
@@ -113,7 +117,7 @@ export class RestartNotices {
   async #pending(chatId: string): Promise<RestartNotice | undefined> {
     try {
       const { head } = await this.#kept.ports.chats.state(chatId);
-      const restart = await this.#untold(head?.told_session);
+      const restart = await this.untold(head?.told_session);
       return restart && (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER));
     } catch (error) {
       return this.#leaveOut(error);
@@ -140,11 +144,6 @@ export class RestartNotices {
       });
       if (removals === this.#removals) this.#acknowledge(chatId, notice);
     }
-  }
-
-  /** Finds what the text of this run itself has to tell; `undefined`: an app's own model was told. Rejects if that cannot be read. */
-  pendingOfRun(): Promise<JudgedRestart | undefined> {
-    return this.#untold(undefined);
   }
 
   /**
