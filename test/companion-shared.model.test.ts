@@ -197,7 +197,6 @@ test("a text that is acknowledged after another server wrote is not sent a secon
   const taken = Promise.withResolvers<void>();
   a.run.clients.deliver("robot", {
     state: "idle",
-    voiceStream: "v1",
     onChange: () => () => undefined,
     inject(text) {
       sent.push(text);

@@ -97,7 +97,6 @@ const refused: readonly [door: Door, given: readonly unknown[], message: string 
   ["openPostgresStorage", [{ companion: 5 }, { companion: null }], "companion must be "],
   ["startCompanion", [null, "30000", []], "the options of a companion must be "],
   ...rows("startCompanion", "saveEveryMs", [-1, "30000"]),
-  ...rows("startCompanion", "heartbeatEveryMs", [0, "10000", 1 / 0]),
   ...rows("startCompanion", "sleepAfterBoredMs", [Number.NaN, "60000"]),
   ...rows("startCompanion", "pid", ["7"]),
   ...rows("startCompanion", "timeZone", ["X/Y", "nowhere", 7]),
@@ -145,7 +144,7 @@ const names: Readonly<Record<Door, readonly string[]>> = {
     ...["companion", "leaseMs", "durability", "migrate", "clock", "timers", "newId", "logger"],
   ],
   startCompanion: [
-    ...["saveEveryMs", "heartbeatEveryMs", "sleepAfterBoredMs", "emotions", "memory", "timeZone"],
+    ...["saveEveryMs", "sleepAfterBoredMs", "emotions", "memory", "timeZone"],
     "pid",
   ],
   startMoments: ["consent", "encoder", "mode", "s3", "persona", "hurtful"],

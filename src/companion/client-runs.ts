@@ -2,8 +2,7 @@
 
 import { isoTime } from "../core/clock.ts";
 import { flag, list, object, optional, type Read, text } from "../core/shape.ts";
-import { type ClockReading, clockReading } from "./clock-reading.ts";
-import { judgeGap } from "./gap.ts";
+import { type ClockReading, clockReading, judgeGap } from "./gap.ts";
 import { joined, judgedRestart, judgeRestart } from "./restart.ts";
 import { runIdOf } from "./runs.ts";
 

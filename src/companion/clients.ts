@@ -1,8 +1,7 @@
 import { conflict, invalid, ThroughlineError } from "../core/errors.ts";
 import { type ClientRun, type ClientStep, clientLimits } from "./client-runs.ts";
-import { readClock } from "./clock-reading.ts";
-import { type InjectionStream, Injector } from "./conversation/injector.ts";
-import { gapBetween } from "./gap.ts";
+import { type InjectionStream, injectInto } from "./conversation/injector.ts";
+import { gapBetween, readClock } from "./gap.ts";
 import type { KeptLife } from "./kept-life.ts";
 import type { RestartKind } from "./restart.ts";
 import type { RestartNotices } from "./restart-notices.ts";
@@ -100,7 +99,7 @@ export class Clients {
   /** What the model of a client, or without one of this run, is to hear of the restart, until `delivered`. */
   async restartText(client?: string): Promise<RestartText> {
     const run = client === undefined ? undefined : await this.#newest(client);
-    const restart = run === undefined ? await this.#notices.pendingOfRun() : run.pending;
+    const restart = run === undefined ? await this.#notices.untold() : run.pending;
     const { kind: began } = run?.restart ?? this.#kept.life.shared.report;
     if (restart === undefined) return { kind: began, status: "delivered", text: "" };
     const upMs = run === undefined ? this.#kept.uptimeMs : this.upMs(run);
@@ -156,8 +155,7 @@ export class Clients {
 
   /** Puts what a client is to hear into the stream of a model in this process. @returns what ends it. */
   deliver(client: string, stream: InjectionStream): () => void {
-    const injector = new Injector(this.#kept, client, stream);
-    return () => injector.close();
+    return injectInto(this.#kept, client, stream);
   }
 
   async #step(client: string, does: ClientStep, text?: string): Promise<ClientRun> {

@@ -24,9 +24,8 @@ import {
 } from "../core/shape.ts";
 import { type DocumentStore, reservedDocumentNames } from "../core/storage/document-store.ts";
 import { type ClientRun, storedClients } from "./client-runs.ts";
-import { type ClockReading, clockReading, reading } from "./clock-reading.ts";
 import { seedEmotions, storedState } from "./emotion/stored-emotions.ts";
-import { gapBetween } from "./gap.ts";
+import { type ClockReading, clockReading, gapBetween, reading } from "./gap.ts";
 import { storedReport } from "./restart.ts";
 import { isRunId } from "./runs.ts";
 
@@ -69,7 +68,7 @@ const message = object(
 );
 
 /** A message of the copy in the document, which readers of the original's schema look at. */
-export type SaidInChat = Read<typeof message> & {
+type SaidInChat = Read<typeof message> & {
   /** `undefined`: a file of the original, which knows one conversation. */
   readonly chatId: string | undefined;
 };

@@ -1,5 +1,5 @@
 import { hashOf } from "../core/chat/tombstones.ts";
-import { invalid, ThroughlineError } from "../core/errors.ts";
+import { invalid, unavailable } from "../core/errors.ts";
 import { beginRun, joinRun } from "./boot.ts";
 import { Clients } from "./clients.ts";
 import { findDocument, type PersonSeen, type SleepState } from "./companion-document.ts";
@@ -10,7 +10,7 @@ import { forgetLeft } from "./forget-chat.ts";
 import { type BegunLife, KeptLife } from "./kept-life.ts";
 import type { CompanionChange } from "./life.ts";
 import { hasMoved, type LiveEmotions } from "./live-emotions.ts";
-import { type MoodCourse, moodCourse } from "./mood-course.ts";
+import { type MoodCourse, moodCourse } from "./mood-history.ts";
 import {
   type CompanionOptions,
   type CompanionPorts,
@@ -86,8 +86,7 @@ export class Companion implements AsyncDisposable {
       ? joinRun(ports, settings, document)
       : await beginRun(ports, settings, found);
     if (life === undefined) {
-      const says = "another server has the companion, and what it stored cannot be read";
-      throw new ThroughlineError(says, { code: "THROUGHLINE_UNAVAILABLE" });
+      throw unavailable("another server has the companion, and what it stored cannot be read");
     }
     const companion = new Companion(ports, settings, { life, revision, isJoined, servers });
     // Before another server may start: it joins this run.

@@ -320,31 +320,19 @@ async function world(newer: readonly JsonObject[]) {
   const documents = other.documents("session");
   await documents.write("session", documentOf([["gone", "secret 1"]]));
   const left = [...newer];
-  const late: Storage = {
-    leases: mine.leases,
+  const inner = mine.documents("session");
+  const late = {
     cluster: mine.cluster,
-    repairs: () => [],
-    onRepair: () => () => undefined,
-    ready: () => mine.ready(),
-    logs: (...args) => mine.logs(...args),
-    documents: (collection) => {
-      const inner = mine.documents(collection);
-      return {
-        read: (...args) => inner.read(...args),
-        write: async (...args) => {
-          const first = left.shift();
-          if (first !== undefined) await documents.write("session", first);
-          return inner.write(...args);
-        },
-        delete: (key) => inner.delete(key),
-        forgetCopies: (key) => inner.forgetCopies(key),
-        keys: () => inner.keys(),
-      };
-    },
-    files: (collection) => mine.files(collection),
-    close: () => mine.close(),
-    [Symbol.asyncDispose]: () => mine.close(),
-  };
+    documents: () => ({
+      read: inner.read.bind(inner),
+      forgetCopies: inner.forgetCopies.bind(inner),
+      write: async (...args: Parameters<typeof inner.write>) => {
+        const first = left.shift();
+        if (first !== undefined) await documents.write("session", first);
+        return inner.write(...args);
+      },
+    }),
+  } as unknown as Storage;
   const stored = async () => (await documents.read("session"))?.value ?? {};
   return { late, stored };
 }

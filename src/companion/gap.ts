@@ -1,7 +1,48 @@
 // How long the companion was away, from two clock readings. Source of the method: the boot
 // id and the uptime of a machine do not follow its wall clock, which may be set to anything.
 
-import type { ClockReading } from "./clock-reading.ts";
+import { instantOf, isInstant } from "../core/chat/stamp.ts";
+import { type Clock, isoTime } from "../core/clock.ts";
+import { isJsonObject } from "../core/json.ts";
+import type { Shape } from "../core/shape.ts";
+
+/** What the clocks said at one moment. Each part may be missing, or wrong if it was stored. */
+export interface ClockReading {
+  /** The wall clock: milliseconds since 1970 in UTC. */
+  readonly at: number | undefined;
+  readonly bootId?: string;
+  readonly uptimeMs?: number;
+}
+
+/** Past every uptime of a machine; below it sums stay finite. */
+const longestUptimeMs = 1e14;
+
+export function readClock(clock: Clock): ClockReading {
+  return reading(clock.now(), clock.bootId?.(), clock.uptimeMs?.());
+}
+
+/** A reading as it is stored, `at` in ISO 8601: what of it cannot be used is unknown. */
+export const clockReading: Shape<ClockReading> = {
+  read(value, at) {
+    const stored = isJsonObject(value) ? value : {};
+    if (stored !== value) at.says("must be what the clocks said");
+    return reading(instantOf(stored["at"]), stored["boot_id"], stored["uptime_ms"]);
+  },
+  write: ({ at, bootId, uptimeMs }) => {
+    return { at: at === undefined ? undefined : isoTime(at), boot_id: bootId, uptime_ms: uptimeMs };
+  },
+};
+
+/** A reading of valid parts only: the rest counts as unknown. */
+export function reading(at: unknown, bootId: unknown, uptimeMs: unknown): ClockReading {
+  const isBoot = typeof bootId === "string" && /^[\w-]{1,64}$/.test(bootId);
+  const isUp = typeof uptimeMs === "number" && uptimeMs >= 0 && uptimeMs <= longestUptimeMs;
+  return {
+    at: typeof at === "number" && isInstant(at) ? Math.round(at) + 0 : undefined,
+    ...(isBoot && { bootId }),
+    ...(isUp && { uptimeMs: uptimeMs + 0 }), // -0 is not JSON
+  };
+}
 
 /**
  * How a gap is known. `certain`: by the uptime, within one boot of the machine. `clock`: by the wall
@@ -96,4 +137,21 @@ function uptimeBetween(from: ClockReading, to: ClockReading): number | undefined
   if (from.bootId === undefined || from.bootId !== to.bootId) return undefined;
   if (from.uptimeMs === undefined || to.uptimeMs === undefined) return undefined;
   return to.uptimeMs - from.uptimeMs;
+}
+
+const units: readonly (readonly [unit: string, ms: number])[] = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+];
+
+/** The largest whole unit of a gap, rounded down: "2 days", "59 minutes"; "a moment" below 1 s. */
+export function durationText({ gapMs, certainty }: Gap): string {
+  if (certainty === "uncertain" || gapMs === undefined) return "an unknown time";
+  for (const [unit, ms] of units) {
+    const count = Math.floor(gapMs / ms);
+    if (count >= 1) return `${count} ${unit}${count === 1 ? "" : "s"}`;
+  }
+  return "a moment";
 }

@@ -3,7 +3,6 @@ import { thrown } from "../core/logger.ts";
 import { own } from "../core/shape.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
 import { update } from "../core/storage/log-store.ts";
-import { readClock } from "./clock-reading.ts";
 import {
   type CompanionDocument,
   companionDocument,
@@ -12,6 +11,7 @@ import {
 } from "./companion-document.ts";
 import { evolve, lastInstant } from "./emotion/emotion.ts";
 import { toSeed } from "./emotion/stored-emotions.ts";
+import { readClock } from "./gap.ts";
 import {
   type Act,
   type CompanionChange,
@@ -49,7 +49,8 @@ export interface BegunLife {
 const never = Number.POSITIVE_INFINITY;
 const firstRetryMs = 1_000;
 const lastRetryMs = 30_000;
-/** How often a server that shares the companion gives a sign of life at least, in milliseconds. */
+/** How often a sign of life is given where every change is written at once, and where servers share it. */
+const beatMs = 10_000;
 const sharedBeatMs = 5_000;
 /** Other servers' documents are read at most this often, in milliseconds. */
 const readEveryMs = 1_000;
@@ -115,7 +116,7 @@ export class KeptLife {
     this.#storedNumber = this.#number;
     this.#saveAt = clock.monotonic();
     this.#saveEveryMs = isShared ? 0 : options.saveEveryMs;
-    this.#beatEveryMs = Math.min(options.heartbeatEveryMs, isShared ? sharedBeatMs : never);
+    this.#beatEveryMs = isShared ? sharedBeatMs : options.saveEveryMs || beatMs;
     this.history = new MoodHistory(storage.logs("", runsProjection), newId);
     const act = (happening: Happening) => this.act(happening) ?? [];
     const onSet = () => {

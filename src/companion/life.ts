@@ -4,7 +4,6 @@
 import { hashOf } from "../core/chat/tombstones.ts";
 import { own } from "../core/shape.ts";
 import { type ClientStep, stepped } from "./client-runs.ts";
-import type { ClockReading } from "./clock-reading.ts";
 import {
   type CompanionDocument,
   companionLimits,
@@ -14,12 +13,12 @@ import {
   type SleepState,
   withoutChat,
 } from "./companion-document.ts";
-import { applyEvent, overrideMood, personActs, resetLevels } from "./emotion/acts.ts";
-import { anchorHere } from "./emotion/anchor.ts";
+import { anchorHere, applyEvent, overrideMood, personActs, resetLevels } from "./emotion/acts.ts";
 import type { EmotionConfiguration } from "./emotion/configuration.ts";
 import { type EmotionState, evolve, moods } from "./emotion/emotion.ts";
 import type { Feeling } from "./emotion/feel.ts";
 import { feelHeard } from "./emotion/triggers.ts";
+import type { ClockReading } from "./gap.ts";
 import type { MoodEvent } from "./mood-history.ts";
 
 export type Happening =

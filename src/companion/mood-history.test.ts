@@ -13,8 +13,7 @@ import { applyEvent, startState, suspend } from "./emotion/acts.ts";
 import { builtInEmotions as config } from "./emotion/built-in-emotions.ts";
 import { type EmotionState, emotions, evolve } from "./emotion/emotion.ts";
 import { feel } from "./emotion/feel.ts";
-import { moodCourse } from "./mood-course.ts";
-import { MoodHistory, type MoodRecord } from "./mood-history.ts";
+import { MoodHistory, type MoodRecord, moodCourse } from "./mood-history.ts";
 import { runsProjection } from "./runs.ts";
 import { startCompanion } from "./start-companion.ts";
 

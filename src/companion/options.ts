@@ -13,22 +13,15 @@ import type { EmotionConfiguration } from "./emotion/configuration.ts";
 
 export interface CompanionOptions {
   /**
-   * How soon a change is written at the latest, in milliseconds: a crash loses at most this much. 0 writes every
-   * change at once. Servers that share a companion ignore it: they write within 100 ms of a change.
+   * How often the state is written, in milliseconds: a crash loses at most this much. It is written also when
+   * nothing changed, as a sign of life, from which the time away counts after a kill: with 30 s or more a quick restart
+   * may be taken for a break, and not for a crash. 0 writes every change at once, and a sign of life every 10 s. Servers
+   * that share a companion ignore it: they write within 100 ms of a change, and every 5 s.
    *
-   * Source: the original saved every 30 s.
+   * Source: the original saved every 30 s, and wrote a sign of life every 10 s.
    * @default 10_000
    */
   readonly saveEveryMs?: number | undefined;
-  /**
-   * How often the whole state is written as a sign of life, in milliseconds, when nothing changed: above 0.
-   * Servers that share a companion write it every 5 s at least. After a kill the time away counts from the last one: with
-   * 30 s or more a quick restart may be taken for a break, and not for a crash.
-   *
-   * Source: the original wrote one every 10 s.
-   * @default 10_000
-   */
-  readonly heartbeatEveryMs?: number | undefined;
   /**
    * What moves the emotions, and how.
    * @default builtInEmotions
@@ -62,7 +55,6 @@ export type CompanionPorts = Throughline["ports"] & Pick<Throughline, "storage" 
 
 const defaults = {
   saveEveryMs: 10_000,
-  heartbeatEveryMs: 10_000,
   emotions: builtInEmotions,
   memory: undefined,
   timeZone: undefined,
@@ -72,7 +64,6 @@ const defaults = {
 
 const checks: Checks<CompanionOptions> = {
   saveEveryMs: amount("from 0"),
-  heartbeatEveryMs: amount("above 0"),
   memory: aFunction,
   timeZone: ["a known IANA time zone", (value) => value === "" || isKnownZone(value)],
   sleepAfterBoredMs: amount("from 0"),

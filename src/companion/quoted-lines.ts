@@ -16,17 +16,15 @@ export function quoted(text: string, maxPoints: number = quoteLimits.text): stri
 
 /** The same within `maxChars` characters, quotes included; "" when not even a word would fit. */
 export function quotedWithin(text: string, maxChars: number): string {
-  const whole = quoted(text, maxChars);
-  if (whole.length <= maxChars) return whole;
   const least = 12;
-  if (maxChars < least) return "";
-  let body = "";
-  // Token by token: half an escape would be another character.
-  for (const [token] of whole.slice(1, -1).matchAll(/\\u[0-9a-f]{4}|\\.|./gsu)) {
-    if (body.length + token.length > maxChars - '"…"'.length) break;
-    body += token;
+  const longestEscape = 6;
+  let points = maxChars;
+  let quote = quoted(text, points);
+  while (quote.length > maxChars && maxChars >= least) {
+    points -= Math.ceil((quote.length - maxChars) / longestEscape);
+    quote = quoted(text, points);
   }
-  return `"${body}…"`;
+  return quote.length > maxChars ? "" : quote;
 }
 
 /**

@@ -3,12 +3,11 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { hostileTexts, hostileTexts as payloads } from "../../test/support/hostile-texts.ts";
 import { type Logger, silentLogger } from "../core/logger.ts";
-import { dayPartText, durationText } from "./durations.ts";
 import { factsText, readFacts } from "./facts.ts";
-import type { Gap } from "./gap.ts";
+import { durationText, type Gap } from "./gap.ts";
 import { cleanName, label, messageLines, quoted, quotedWithin } from "./quoted-lines.ts";
 import type { RestartKind } from "./restart.ts";
-import { type NoticeFacts, noticeText, topicsText } from "./restart-notice-text.ts";
+import { dayPartText, type NoticeFacts, noticeText, topicsText } from "./restart-notice-text.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -37,7 +36,7 @@ const all: NoticeFacts = {
   local: { at: Date.UTC(2026, 2, 2, 23), timeZone: "Etc/GMT-2" },
 };
 const of = (kind: RestartKind, more: Partial<NoticeFacts> = {}) =>
-  noticeText({ ...all, kind, ...more }, newId);
+  noticeText({ ...all, kind, ...more }, newId).text;
 
 const frame = [
   "<<<context k3x9",
@@ -104,7 +103,7 @@ const ends: readonly (readonly [RestartKind, string])[] = [
 for (const [kind, last] of ends) {
   test(`a ${kind} of which nothing else is known has header and instruction, "${last}"`, () => {
     const bare = { kind, gap: gap(5_000), clean: false, totalRuns: 1 };
-    const text = noticeText(bare, newId).split("\n");
+    const text = noticeText(bare, newId).text.split("\n");
     assert.equal(text.at(-1), last);
     const time = kind === "long_absence" ? "about 5 seconds" : "5 seconds";
     const header = `${kind}. Time away: ${time}. The last run did not end in order.`;
@@ -165,7 +164,7 @@ for (const [total, isNamed] of [
 
 test("no stored text holds the mark: one that would is not used", () => {
   const ids = ["Ori", "happy", "q7"];
-  const text = noticeText(all, () => ids.shift() ?? "");
+  const { text } = noticeText(all, () => ids.shift() ?? "");
   assert.match(text, /^<<<context Orihappy\n/);
 });
 
@@ -272,7 +271,7 @@ test("any facts make a text within bounds, whose words stay inside of their quot
   );
   fc.assert(
     fc.property(facts, (given) => {
-      const made = noticeText(given, newId);
+      const { text: made } = noticeText(given, newId);
       assertIsText(made, "any facts");
       assert.ok(made.length <= 8_500);
     }),

@@ -2,13 +2,12 @@ import { chatZone } from "../core/chat/chat-head.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";
-import { errorName, ThroughlineError } from "../core/errors.ts";
+import { errorName, unavailable } from "../core/errors.ts";
 import { Lru } from "../core/lru.ts";
-import { readClock } from "./clock-reading.ts";
-import { gapBetween } from "./gap.ts";
+import { gapBetween, readClock } from "./gap.ts";
 import type { KeptLife } from "./kept-life.ts";
 import { type JudgedRestart, judgedAgain, type RestartKind, untold } from "./restart.ts";
-import { type NoticeFacts, noticeText, ownSilence } from "./restart-notice-text.ts";
+import { type NoticeFacts, noticeText } from "./restart-notice-text.ts";
 import { restartsIn, runsProjection } from "./runs.ts";
 
 /** What the model reads at the first turn of a chat after a restart. */
@@ -53,8 +52,8 @@ export class RestartNotices {
   readonly #begun = new Set<string>();
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
   readonly #born = new Set<string>();
-  /** Chats whose notice is being passed on, except where the chat removed words since. */
-  readonly #passing = new Set<string>();
+  /** How often chats removed words: a text that was made before may quote them. */
+  #removals = 0;
   readonly #shown = new Lru<string, ShownNotice>(maxShown);
 
   constructor(kept: KeptLife) {
@@ -76,7 +75,7 @@ export class RestartNotices {
   ): Promise<RestartNotice | undefined> {
     if (this.#begun.has(chatId)) return undefined;
     this.#begun.add(chatId);
-    const restart = await this.#untold(acknowledged).catch((error) => this.#leaveOut(error));
+    const restart = await this.untold(acknowledged).catch((error) => this.#leaveOut(error));
     if (restart === undefined) {
       this.#begun.delete(chatId);
       return undefined;
@@ -94,8 +93,12 @@ export class RestartNotices {
     return this.#begun.has(chatId) ? undefined : this.#pending(chatId);
   }
 
-  /** Finds what a chat was not told of. @param told the newest run of which it was, by its own log. */
-  async #untold(told: number | undefined): Promise<JudgedRestart | undefined> {
+  /**
+   * Finds what a chat was not told of; `undefined`: it was told of everything. Rejects if that cannot be read.
+   *
+   * @param told the newest run of which it was, by its own log. Without it: what the text of this run itself has to tell.
+   */
+  async untold(told?: number): Promise<JudgedRestart | undefined> {
     const { life, ports } = this.#kept;
     const { told: toldAll = told } = life;
     const { report } = life.shared;
@@ -114,7 +117,7 @@ export class RestartNotices {
   async #pending(chatId: string): Promise<RestartNotice | undefined> {
     try {
       const { head } = await this.#kept.ports.chats.state(chatId);
-      const restart = await this.#untold(head?.told_session);
+      const restart = await this.untold(head?.told_session);
       return restart && (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER));
     } catch (error) {
       return this.#leaveOut(error);
@@ -131,25 +134,16 @@ export class RestartNotices {
   /** The application told a model of its own what these chats were to be told. */
   async passedOn(chatIds: readonly string[]): Promise<void> {
     for (const chatId of chatIds) {
-      this.#passing.add(chatId);
-      try {
-        const notice = await this.#pending(chatId);
-        if (notice?.run === undefined) continue;
-        const told = { told_session: notice.run };
-        await this.#kept.ports.chats.changeExisting(chatId, (transaction) => {
-          transaction.control("metadata", told);
-          transaction.set(told);
-        });
-        if (this.#passing.has(chatId)) this.#acknowledge(chatId, notice);
-      } finally {
-        this.#passing.delete(chatId);
-      }
+      const removals = this.#removals;
+      const notice = await this.#pending(chatId);
+      if (notice?.run === undefined) continue;
+      const told = { told_session: notice.run };
+      await this.#kept.ports.chats.changeExisting(chatId, (transaction) => {
+        transaction.control("metadata", told);
+        transaction.set(told);
+      });
+      if (removals === this.#removals) this.#acknowledge(chatId, notice);
     }
-  }
-
-  /** Finds what the text of this run itself has to tell; `undefined`: an app's own model was told. Rejects if that cannot be read. */
-  pendingOfRun(): Promise<JudgedRestart | undefined> {
-    return this.#untold(undefined);
   }
 
   /**
@@ -163,14 +157,10 @@ export class RestartNotices {
     upMs: number,
   ): Promise<Pick<RestartNotice, "kind" | "text">> {
     const facts = await this.#facts(chatIds, restart, Number.MAX_SAFE_INTEGER, upMs);
-    if (facts !== undefined)
-      return { kind: facts.kind, text: noticeText(facts, this.#kept.ports.newId) };
-    throw new ThroughlineError(
-      "the chats that the restart is about cannot be read now: try again",
-      {
-        code: "THROUGHLINE_UNAVAILABLE",
-      },
-    );
+    if (facts === undefined) {
+      throw unavailable("the chats that the restart is about cannot be read now: try again");
+    }
+    return noticeText(facts, this.#kept.ports.newId);
   }
 
   #acknowledge(chatId: string, { kind, text }: RestartNotice): void {
@@ -193,7 +183,7 @@ export class RestartNotices {
   }
 
   forget(chatId: string): void {
-    this.#passing.delete(chatId);
+    this.#removals++;
     this.#begun.delete(chatId);
     this.#born.delete(chatId);
     this.#shown.delete(chatId);
@@ -220,8 +210,7 @@ export class RestartNotices {
     // A chat in which nothing was said has nothing to go on from.
     const isBorn = !found.messages?.length || this.#born.has(chatId);
     const facts: NoticeFacts = isBorn ? { ...found, kind: "fresh_start" } : found;
-    const text = noticeText(facts, this.#kept.ports.newId);
-    return { kind: facts.kind, text, run: restart.totalRuns };
+    return { ...noticeText(facts, this.#kept.ports.newId), run: restart.totalRuns };
   }
 
   /** Gathers what the notice says, without chats that cannot be read. `undefined`: none of them can. */
@@ -258,7 +247,7 @@ export class RestartNotices {
     const said = all.slice(-messagesQuoted);
     const { person } = this.#kept.life;
     const agoOf = (at: number | undefined) => gapBetween({ at }, now);
-    return ownSilence({
+    return {
       ...judgedAgain(restart, now, upMs),
       clean,
       totalRuns,
@@ -270,7 +259,7 @@ export class RestartNotices {
       wounds: emotions.feeling().wounds,
       person: person && { name: person.name, seenAgo: agoOf(person.seenAt) },
       local: timeZone === undefined ? undefined : { at: clock.now(), timeZone },
-    });
+    };
   }
 }
 

@@ -6,8 +6,14 @@ import type { Clock } from "../core/clock.ts";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
-import { type ClockReading, reading } from "./clock-reading.ts";
-import { gapAtDelivery, gapBetween, judgeGap, lastSignOfLife } from "./gap.ts";
+import {
+  type ClockReading,
+  gapAtDelivery,
+  gapBetween,
+  judgeGap,
+  lastSignOfLife,
+  reading,
+} from "./gap.ts";
 import {
   judgedAgain,
   judgeRestart,

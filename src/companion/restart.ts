@@ -9,8 +9,15 @@ import {
   whole,
   word,
 } from "../core/shape.ts";
-import { type ClockReading, clockReading } from "./clock-reading.ts";
-import { certainties, type Gap, gapAtDelivery, type JudgedGap, longestGapMs } from "./gap.ts";
+import {
+  type ClockReading,
+  certainties,
+  clockReading,
+  type Gap,
+  gapAtDelivery,
+  type JudgedGap,
+  longestGapMs,
+} from "./gap.ts";
 
 export const restartKinds = [
   "fresh_start",

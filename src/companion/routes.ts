@@ -2,9 +2,8 @@
 import type { ServerFeature } from "../server/options.ts";
 import type { Router } from "../server/router.ts";
 import { addClientRoutes, publishInjects } from "./routes/client-routes.ts";
-import { addCompanionRoutes } from "./routes/companion-routes.ts";
+import { addCompanionRoutes, companionWrites } from "./routes/companion-routes.ts";
 import { type CompanionRun, feelingView, type OnPat, personView } from "./routes/companion-view.ts";
-import { companionWrites } from "./routes/companion-writes.ts";
 import { addFactsRoutes } from "./routes/facts-routes.ts";
 import { addTouchRoute } from "./routes/touch-route.ts";
 

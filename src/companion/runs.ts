@@ -8,7 +8,7 @@ import type { NewId } from "../core/ids.ts";
 import type { JsonObject } from "../core/json.ts";
 import { Place } from "../core/shape.ts";
 import { type LogStore, type StoredRecord, unlisted, update } from "../core/storage/log-store.ts";
-import { type ClockReading, clockReading, readClock } from "./clock-reading.ts";
+import { type ClockReading, clockReading, readClock } from "./gap.ts";
 import { type JudgedRestart, judgedRestart } from "./restart.ts";
 
 /** The log of runs is neither listed nor searched. */

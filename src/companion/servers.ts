@@ -2,14 +2,13 @@ import { errorName } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import { companionAnswers } from "../core/storage/cluster.ts";
 import { companionLease } from "../core/storage/leases.ts";
-import { readClock } from "./clock-reading.ts";
 import {
   type FoundDocument,
   findDocument,
   newest,
   type SharedFields,
 } from "./companion-document.ts";
-import { gapBetween } from "./gap.ts";
+import { gapBetween, readClock } from "./gap.ts";
 import type { CompanionPorts } from "./options.ts";
 
 // What servers that share a companion tell each other:

@@ -34,7 +34,6 @@ export type { Clients, RestartText } from "./clients.ts";
 export type { Companion, CompanionChange, SleepState } from "./companion.ts";
 export type { PersonSeen } from "./companion-document.ts";
 export type { InjectionStream } from "./conversation/injector.ts";
-export { voiceReplay } from "./conversation/voice-replay.ts";
 export { builtInEmotions } from "./emotion/built-in-emotions.ts";
 export { type EmotionConfiguration, readEmotionConfiguration } from "./emotion/configuration.ts";
 export type { Feeling } from "./emotion/feel.ts";

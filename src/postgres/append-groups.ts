@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { append } from "./append.ts";
-import { recordColumns } from "./append-statement.ts";
+import { append, recordColumns } from "./append.ts";
 import type { Begun, DriverContext } from "./database.ts";
 import { sqlState } from "./error-class.ts";
 import type { IndexedBatch } from "./indexed-batch.ts";

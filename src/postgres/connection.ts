@@ -25,12 +25,8 @@ export async function within<T>(promise: Promise<T>, timers: Timers, ms: number)
     promise.then((value) => ({ value })),
     { ms, timers },
   );
-  if (answer === undefined) throw late(ms);
+  if (answer === undefined) throw new DeadlineError(`no answer within ${Math.round(ms)} ms`);
   return answer.value;
-}
-
-function late(ms: number): DeadlineError {
-  return new DeadlineError(`no answer within ${Math.round(ms)} ms`);
 }
 
 /** One connection for as long as a piece of work needs it. Knows whether it may be used again. */

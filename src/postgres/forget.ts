@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../core/errors.ts";
+import { conflict } from "../core/errors.ts";
 import { erasedJson, isErased, storedRecord } from "../core/storage/batch.ts";
 import type { Connection } from "./connection.ts";
 import type { Attempt } from "./database.ts";
@@ -40,7 +40,7 @@ export async function eraseRecords(
   if (isElsewhere) {
     // That attempt was stored after all, and others went on from there, from its head.
     if (what.erasedBefore > 0 && known.length > 0 && rows.length === 0) return 0;
-    throw new ThroughlineError(`the log ends at seq ${seq}`, { code: "THROUGHLINE_CONFLICT" });
+    throw conflict(`the log ends at seq ${seq}`);
   }
   if (rows.length > 0) {
     const seqs = rows.map((row) => row["seq"]);

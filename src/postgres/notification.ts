@@ -24,7 +24,7 @@ export interface MessagePart {
  *
  * Source: PostgreSQL refuses 8,000 and more in its default configuration.
  */
-export const payloadBytes = 7_900;
+const payloadBytes = 7_900;
 
 /**
  * A message as it is notified: whole, or in parts that are sent together. No table holds it at any

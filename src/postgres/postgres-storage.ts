@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../core/errors.ts";
+import { unavailable } from "../core/errors.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
 import type { FileStore } from "../core/storage/file-store.ts";
 import { checkKey } from "../core/storage/key.ts";
@@ -57,12 +57,9 @@ export class PostgresStorage implements Storage {
       const [row] = await this.#context.calls.run(() => this.#context.database.query({ text }));
       isReadOnly = row?.["is_read_only"];
     } catch (cause) {
-      const code = "THROUGHLINE_UNAVAILABLE";
-      throw new ThroughlineError("the database does not answer", { code, cause });
+      throw unavailable("the database does not answer", cause);
     }
-    if (isReadOnly !== true) return;
-    const code = "THROUGHLINE_UNAVAILABLE";
-    throw new ThroughlineError("the database takes no writes", { code });
+    if (isReadOnly === true) throw unavailable("the database takes no writes");
   }
 
   figures() {

@@ -31,26 +31,20 @@ export class Subscription {
 
   receive(payload: string): void {
     const got = parsePayload(payload);
-    if (got === undefined) return;
+    if (got === undefined || this.#closed) return;
     if (got.kind === "freed") {
       this.#events.freed(got.name); // also what this process freed: others of it may wait
       return;
     }
     if (got.from === this.#processId) return;
     const text = got.kind === "message" ? got.text : this.#joined(got);
-    if (text !== undefined && this.#isNext(got)) this.#pass(text, got.from);
+    if (text !== undefined && this.#isNext(got)) this.#events.message(text, got.from);
   }
 
   /** Nothing is passed on any more. */
   close(): void {
     this.#closed = true;
     this.#begun = undefined;
-  }
-
-  #pass(text: string | undefined, from: string): void {
-    if (this.#closed) return;
-    if (text === undefined) this.#events.missed();
-    else this.#events.message(text, from);
   }
 
   /** @returns the message, with its last part. One of which a part was missed never comes. */
@@ -69,7 +63,7 @@ export class Subscription {
     const last = this.#last.peek(from);
     if (last !== undefined && n <= last) return false;
     this.#last.set(from, n);
-    if (last !== undefined && n > last + 1) this.#pass(undefined, from);
+    if (last !== undefined && n > last + 1) this.#events.missed();
     return true;
   }
 }

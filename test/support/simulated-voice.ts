@@ -4,7 +4,6 @@ import type { InjectionStream, StreamState } from "../../src/companion/conversat
 export interface VoiceCall {
   readonly text: string;
   readonly ids: readonly string[];
-  readonly voiceStream: string;
   /** What the stream was doing when it was called; anything but `idle` breaks its contract. */
   readonly state: StreamState;
 }
@@ -26,7 +25,6 @@ export class SimulatedVoice implements InjectionStream {
   readonly #listeners = new Set<() => void>();
   #open: OpenCall[] = [];
   #state: StreamState;
-  #voiceStreams = 1;
 
   constructor(options: { readonly state?: StreamState; readonly remembersIds?: boolean } = {}) {
     this.#state = options.state ?? "idle";
@@ -35,10 +33,6 @@ export class SimulatedVoice implements InjectionStream {
 
   get state(): StreamState {
     return this.#state;
-  }
-
-  get voiceStream(): string {
-    return `voice stream ${this.#voiceStreams}`;
   }
 
   /** How many calls wait for an answer. */
@@ -51,8 +45,8 @@ export class SimulatedVoice implements InjectionStream {
   }
 
   async inject(text: string, ids: readonly string[]): Promise<void> {
-    const { voiceStream, state } = this;
-    const call = { text, ids, voiceStream, state };
+    const { state } = this;
+    const call = { text, ids, state };
     this.calls.push(call);
     const settle = Promise.withResolvers<void>();
     this.#open.push({ ...call, settle });
@@ -67,13 +61,7 @@ export class SimulatedVoice implements InjectionStream {
 
   become(state: StreamState): void {
     this.#state = state;
-    this.#tell();
-  }
-
-  /** The provider ends its session and begins another. Open calls stay open: late answers exist. */
-  beginVoiceStream(): void {
-    this.#voiceStreams++;
-    this.#tell();
+    for (const listener of [...this.#listeners]) listener();
   }
 
   /** The model takes what was sent; by its ids it knows what it has taken before. */
@@ -97,9 +85,5 @@ export class SimulatedVoice implements InjectionStream {
     const open = this.#open;
     this.#open = [];
     return open;
-  }
-
-  #tell(): void {
-    for (const listener of [...this.#listeners]) listener();
   }
 }

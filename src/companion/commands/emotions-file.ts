@@ -11,9 +11,7 @@ const emotionsName = "emotions.yaml";
 /** Its bound in bytes. The built-in configuration takes 4 KiB. */
 const maxBytes = 64 * 1024;
 /** How often it is read, in milliseconds. */
-const lookEveryMs = 2_000;
-/** When another text was seen it is read again, so that a half-written file does not count. */
-const settleMs = 250;
+const lookEveryMs = 1_000;
 
 interface EmotionsFile {
   /** `undefined`: there is no file, or it is refused. */
@@ -59,8 +57,8 @@ interface EmotionsFileOptions {
 }
 
 /**
- * `emotions.yaml` of a home, which is read again every 2 s: editors may write it in place, rename one over it, or
- * move it away first. Another text counts, and so does none, once it is still the same 0.25 s later. A file that is
+ * `emotions.yaml` of a home, which is read again every second: editors may write it in place, rename one over it, or
+ * move it away first. Another text counts, and so does none, once it is still the same a second later. A file that is
  * refused changes nothing. Does not keep the process alive.
  */
 export class EmotionsWatch {
@@ -72,16 +70,17 @@ export class EmotionsWatch {
   problems: readonly string[] = [];
   /** The text that was taken or refused last. */
   #known: EditedText;
-  /** Another one, which is to be there still at the next look. */
-  #unsettled: EditedText | undefined;
+  /** The one that was seen last. */
+  #seen: EditedText;
   #stopTimer = () => {};
 
   constructor(options: EmotionsFileOptions) {
     this.#options = options;
     this.#file = new EditedFile(join(options.home, emotionsName), maxBytes);
     this.#known = this.#file.read();
+    this.#seen = this.#known;
     this.configuration = this.#take(this.#known);
-    this.#lookIn(lookEveryMs);
+    this.#lookLater();
   }
 
   /** Reads the file now, as if it had changed. @returns what is wrong with it. */
@@ -94,17 +93,17 @@ export class EmotionsWatch {
     this.#stopTimer();
   }
 
-  #lookIn(delayMs: number): void {
-    this.#stopTimer = this.#options.timers.after(delayMs, () => this.#look());
+  #lookLater(): void {
+    this.#stopTimer = this.#options.timers.after(lookEveryMs, () => this.#look());
   }
 
   #look(): void {
     const edited = this.#file.read();
     const isNew = !isDeepStrictEqual(edited, this.#known);
-    const isSettled = isDeepStrictEqual(edited, this.#unsettled);
-    this.#unsettled = isNew && !isSettled ? edited : undefined;
+    const isSettled = isDeepStrictEqual(edited, this.#seen);
+    this.#seen = edited;
     // Before anybody is called: a listener that throws does not end the watch.
-    this.#lookIn(this.#unsettled === undefined ? lookEveryMs : settleMs);
+    this.#lookLater();
     if (isNew && isSettled) this.#apply(edited);
   }
 

@@ -2,8 +2,8 @@ import type { TurnHooks, TurnPart } from "../../core/extension.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import type { Companion } from "../companion.ts";
 import type { SleepState } from "../companion-document.ts";
-import { durationText } from "../durations.ts";
 import type { Feeling } from "../emotion/feel.ts";
+import { durationText } from "../gap.ts";
 import { label } from "../quoted-lines.ts";
 import type { RestartNotice } from "../restart-notices.ts";
 

@@ -3,12 +3,10 @@ import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import fc from "fast-check";
 import { Machine } from "../../../test/support/kept-companion.ts";
 import { SimulatedVoice } from "../../../test/support/simulated-voice.ts";
 import { seededRandom } from "../../testing/random.ts";
 import type { StreamState } from "./injector.ts";
-import { voiceReplay } from "./voice-replay.ts";
 
 async function start(t: TestContext, state: StreamState = "idle", machine = new Machine()) {
   const { throughline, companion } = await machine.run();
@@ -55,20 +53,17 @@ for (const state of ["inactive", "speaking"] as const) {
   });
 }
 
-test("what was not acknowledged is sent again, after 30 s, in another voice stream, after a kill", async (t) => {
+test("what was not acknowledged is sent again, after 30 s, and after a kill", async (t) => {
   const first = await start(t);
   first.stream.isPrompt = false;
   await first.say("dinner");
   await first.timers.pass(33_000);
   assert.equal(first.stream.calls.length, 2, "no answer for 30 s");
-  first.stream.beginVoiceStream();
-  await first.timers.pass(3_000);
-  assert.equal(first.stream.calls.length, 3, "another voice stream");
   const { ids } = first.stream.calls[0]!;
   const second = await start(t, "idle", first.machine);
   await settled();
   assert.deepEqual(second.stream.takenIds, ids, "the same id in the next process");
-  assert.match(second.stream.takenTexts[0] ?? "", /^\[36 seconds ago\] dinner$/);
+  assert.match(second.stream.takenTexts[0] ?? "", /^\[33 seconds ago\] dinner$/);
   const third = await start(t, "idle", first.machine);
   await third.timers.pass(60_000);
   assert.deepEqual(third.stream.calls, [], "once");
@@ -128,7 +123,7 @@ test("whatever happens, every text comes once, in order, to a stream that rememb
       if (what < 2) said.push(`word ${step}`);
       if (what < 2) await say(`word ${step}`);
       else if (what === 2) stream.become((["idle", "speaking", "inactive"] as const)[random(3)]!);
-      else if (what === 3) stream.beginVoiceStream();
+      else if (what === 3) stream.refuse();
       else if (what === 4) stream.acknowledge();
       await timers.pass(random(4_000));
     }
@@ -164,74 +159,4 @@ test("a text that the model acknowledged is not said again while that cannot be 
   assert.deepEqual(kept(), []);
   const said = stream.calls.map(({ text }) => text.replace(/^\[.* ago\] /, ""));
   assert.deepEqual(said, ["dinner is ready", "it gets cold"]);
-});
-
-// U8. A message is written as its role's first letter and its text: "u hi".
-const names: Readonly<Record<string, string>> = {
-  u: "user",
-  U: "USER",
-  a: "assistant",
-  A: " Assistant ",
-  s: "system",
-  t: "tool",
-};
-const read = (line: string) => ({ role: names[line[0] ?? ""] ?? "", text: line.slice(2) });
-
-const rows: readonly [given: readonly string[], replay: readonly string[]][] = [
-  [[], []],
-  [["u hi"], ["u hi"]],
-  [["a hello"], []],
-  [["a hello", "a again"], []],
-  [["a hello", "u hi"], ["u hi"]],
-  [
-    ["u hi", "a hello"],
-    ["u hi", "a hello"],
-  ],
-  [
-    ["u hi", "a hello", "u and?"],
-    ["u hi", "a hello"],
-  ],
-  [
-    ["a first", "u hi", "a hello", "u more", "u and?"],
-    ["u hi", "a hello"],
-  ],
-  [["u one", "u two"], ["u one\ntwo"]],
-  [
-    ["U one", "u two", "A three", "a four"],
-    ["u one\ntwo", "a three\nfour"],
-  ],
-  [
-    ["u one", "s rule", "u two", "a three", "t result", "a four"],
-    ["u one\ntwo", "a three\nfour"],
-  ],
-  [
-    ["u one", "a  ", "u two", "a three"],
-    ["u one\ntwo", "a three"],
-  ],
-  [
-    ["u ", "a hello", "u hi", "a yes"],
-    ["u hi", "a yes"],
-  ],
-];
-for (const [given, replay] of rows) {
-  test(`${JSON.stringify(given)} is replayed as ${JSON.stringify(replay)}`, () => {
-    assert.deepEqual(voiceReplay(given.map(read)), replay.map(read));
-  });
-}
-
-test("any conversation's replay begins with the person, alternates, and ends with the companion unless it is one message", () => {
-  const role = fc.constantFrom("user", "USER", "assistant", "Assistant", "system", "__proto__");
-  const message = fc.record({ role, text: fc.constantFrom("", " ", "a", "b") });
-  fc.assert(
-    fc.property(fc.array(message), (messages) => {
-      const replay = voiceReplay(messages);
-      for (const [index, each] of replay.entries()) {
-        assert.equal(each.role, index % 2 === 0 ? "user" : "assistant");
-        assert.notEqual(each.text.trim(), "");
-      }
-      if (replay.length > 1) assert.equal(replay.at(-1)?.role, "assistant");
-      const hasUser = messages.some((m) => /user/i.test(m.role) && m.text.trim() !== "");
-      assert.equal(replay.length > 0, hasUser);
-    }),
-  );
 });

@@ -2,8 +2,9 @@
 
 import { errorName } from "../../core/errors.ts";
 import type { Runtime } from "../../core/runtime.ts";
+import { until } from "../../core/timers.ts";
 import type { Inject } from "../client-runs.ts";
-import { durationText } from "../durations.ts";
+import { durationText } from "../gap.ts";
 import type { KeptLife } from "../kept-life.ts";
 
 /** A voice model's stream: not connected, connected and silent, or speaking. */
@@ -12,8 +13,6 @@ export type StreamState = "inactive" | "idle" | "speaking";
 /** A voice model's stream as the injector sees it: what text can be put into while it runs. */
 export interface InjectionStream {
   readonly state: StreamState;
-  /** The id of the voice provider's stream: another one once the provider began a new stream. */
-  readonly voiceStream: string;
   /**
    * Puts one text into the voice stream. Called only while `state` is `"idle"`, one call at a
    * time, at most one in 3.0 s.
@@ -30,11 +29,7 @@ export interface InjectionStream {
    * @param ids of the texts that `text` was put together from, in their order.
    */
   inject(text: string, ids: readonly string[]): Promise<void>;
-  /**
-   * Calls back after each change of `state` or `voiceStream`.
-   *
-   * @returns what ends it.
-   */
+  /** Calls back after each change of `state`. @returns what ends it. */
   onChange(listener: () => void): () => void;
 }
 
@@ -48,6 +43,7 @@ export class Throttle {
   /** @returns whether something was sent. */
   readonly #send: () => boolean;
   #nextAt = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
   #cancel = () => {};
 
   constructor(ports: Pick<Runtime, "clock" | "timers">, send: () => boolean) {
@@ -58,6 +54,7 @@ export class Throttle {
   /** Sends what there is, now or as soon as the time is over. */
   look(): void {
     this.#cancel();
+    if (this.#isClosed) return;
     const { clock, timers } = this.#ports;
     const now = clock.monotonic();
     if (now < this.#nextAt) this.#cancel = timers.after(this.#nextAt - now, () => this.look());
@@ -65,101 +62,61 @@ export class Throttle {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#cancel();
   }
-}
-
-interface Attempt {
-  readonly voiceStream: string;
-  readonly stopTimeout: () => void;
 }
 
 /**
  * Puts what a client is to hear into the stream of a voice model in this process, all in one text and in order:
  * at most once in 3 s, and not while the model speaks or the stream is down. It is kept until the stream
  * acknowledges it.
+ *
+ * @returns what ends it: nothing more is sent. What the stream acknowledges later still counts.
  */
-export class Injector {
-  readonly #kept: KeptLife;
-  readonly #client: string;
-  readonly #stream: InjectionStream;
-  readonly #throttle: Throttle;
-  readonly #ends: readonly (() => void)[];
-  #attempt: Attempt | undefined;
-  #isClosed = false;
+export function injectInto(kept: KeptLife, client: string, stream: InjectionStream): () => void {
+  const { clock, timers, logger } = kept.ports;
+  const closing = new AbortController();
+  const { signal } = closing;
+  let isSending = false;
   /** The last text that the model acknowledged, until that is noted. */
-  #heard: string | undefined;
-
-  constructor(kept: KeptLife, client: string, stream: InjectionStream) {
-    this.#kept = kept;
-    this.#client = client;
-    this.#stream = stream;
-    this.#throttle = new Throttle(kept.ports, () => this.#send());
-    this.#ends = [
-      stream.onChange(() => this.#onStream()),
-      kept.onChange(({ type }) => type === "injects" && this.#throttle.look()),
-    ];
-    this.#throttle.look();
-  }
-
-  /** Sends nothing more. What the stream acknowledges later still counts. */
-  close(): void {
-    this.#isClosed = true;
-    this.#throttle.close();
-    this.#attempt?.stopTimeout();
-    for (const end of this.#ends) end();
-  }
-
-  #onStream(): void {
-    const attempt = this.#attempt;
-    if (attempt !== undefined && attempt.voiceStream !== this.#stream.voiceStream) {
-      this.#end(attempt);
-    } else this.#throttle.look();
-  }
-
+  let heard: string | undefined;
   /** What is kept for the client, the oldest first. */
-  get #injects(): readonly Inject[] {
-    return this.#kept.life.clients.find(({ client }) => client === this.#client)?.injects ?? [];
-  }
-
-  #send(): boolean {
-    const stream = this.#stream;
-    const { clock, timers, logger } = this.#kept.ports;
-    const injects = this.#injects;
-    const isFree = !this.#isClosed && this.#attempt === undefined && stream.state === "idle";
-    if (!isFree || injects.length === 0) return false;
-    const items = injects.slice(this.#placeOf(this.#heard) + 1);
-    const stopTimeout = timers.after(acknowledgeTimeoutMs, () => this.#end(attempt));
-    const attempt = { voiceStream: stream.voiceStream, stopTimeout };
-    this.#attempt = attempt;
+  const injects = () => kept.life.clients.find((run) => run.client === client)?.injects ?? [];
+  const placeOf = (textId: string | undefined) => injects().findIndex(({ id }) => id === textId);
+  const send = async (items: readonly Inject[]) => {
     const ids = items.map(({ id }) => id);
-    const text = injectionText(items, clock.now());
-    void (async () => {
-      try {
-        if (items.length > 0) await stream.inject(text, ids);
-        // Counts also when it comes late, for a call that was given up.
-        if (this.#placeOf(ids.at(-1)) > this.#placeOf(this.#heard)) this.#heard = ids.at(-1);
-        const last = this.#injects.find(({ id }) => id === this.#heard);
-        const step = { kind: "client", client: this.#client, does: "heard" } as const;
-        if (last !== undefined) await this.#kept.save({ ...step, text: last.id });
-      } catch (error) {
-        logger.warn({ error: errorName(error), items: items.length }, "texts were not heard");
-      }
-      this.#end(attempt);
-    })();
+    try {
+      if (items.length > 0) await stream.inject(injectionText(items, clock.now()), ids);
+      // Counts also when it comes late, for a call that was given up.
+      if (placeOf(ids.at(-1)) > placeOf(heard)) heard = ids.at(-1);
+      if (placeOf(heard) < 0) return;
+      await kept.save({ kind: "client", client, does: "heard", text: heard });
+    } catch (error) {
+      logger.warn({ error: errorName(error), items: items.length }, "texts were not heard");
+    }
+  };
+  const throttle = new Throttle(kept.ports, () => {
+    const isFree = !isSending && stream.state === "idle";
+    if (!isFree || injects().length === 0) return false;
+    isSending = true;
+    const sent = send(injects().slice(placeOf(heard) + 1));
+    void until(sent, { ms: acknowledgeTimeoutMs, timers, signal }).then(() => {
+      isSending = false;
+      throttle.look();
+    });
     return true;
-  }
-
-  /** Finds the place of a text among those that are kept; -1: it is not one. */
-  #placeOf(textId: string | undefined): number {
-    return this.#injects.findIndex(({ id }) => id === textId);
-  }
-
-  #end(attempt: Attempt): void {
-    attempt.stopTimeout();
-    if (attempt === this.#attempt) this.#attempt = undefined;
-    if (!this.#isClosed) this.#throttle.look();
-  }
+  });
+  const ends = [
+    stream.onChange(() => throttle.look()),
+    kept.onChange(({ type }) => type === "injects" && throttle.look()),
+    () => throttle.close(),
+    () => closing.abort(),
+  ];
+  throttle.look();
+  return () => {
+    for (const end of ends) end();
+  };
 }
 
 /** A text that waited longer than this, in milliseconds, says its age to the model. */

@@ -1,8 +1,8 @@
 // What can change a feeling besides time. Each act anchors the state again at its present values.
 
 import { invalid } from "../../core/errors.ts";
+import { freezeDeep } from "../../core/json.ts";
 import { own } from "../../core/shape.ts";
-import { anchored, anchorHere, anchorNow, restingAnchor } from "./anchor.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import {
   type Anchor,
@@ -14,8 +14,8 @@ import {
   voiceStates,
   type Wound,
 } from "./emotion.ts";
-import { notHeld } from "./feel.ts";
-import { ruledMood } from "./mood-rules.ts";
+import { derivedMood, notHeld, overrideAt, ruledMood } from "./feel.ts";
+import { boredomAt, levelsAt, woundAt } from "./levels.ts";
 
 /** A person who comes back after more than this makes it interesting again. Source: the seed. */
 const personAwayMs = 60_000;
@@ -23,15 +23,11 @@ const personAwayMs = 60_000;
 /**
  * How a companion that has never felt anything feels: all at rest, happy, a run up.
  *
- * @param at whole milliseconds from 0 to `lastInstant`, for one since 1970.
- * @throws ThroughlineError `THROUGHLINE_INVALID`: `at` is no such instant.
+ * @param at whole milliseconds, for one since 1970.
  */
 export function startState(config: EmotionConfiguration, at: number): EmotionState {
-  if (!Number.isSafeInteger(at) || at < 0 || at > lastInstant) {
-    throw invalid(`an emotional state starts at a whole millisecond from 0 to ${lastInstant}`);
-  }
   // This mood has not been shown yet, so nothing holds it.
-  return anchored({ ...restingAnchor(config, Math.max(0, at)), moodSince: notHeld(at) });
+  return anchored({ ...restingAnchor(config, at), moodSince: notHeld(at) });
 }
 
 interface AppliedEvent {
@@ -41,11 +37,11 @@ interface AppliedEvent {
    * @default 1
    */
   readonly intensity?: number;
-  /** Names the wound, should the event leave one: 1 to 64 characters. */
+  /** Names the wound, should the event leave one. */
   readonly id: string;
 }
 
-const limits = { intensity: 10, idLength: 64 } as const;
+const mostIntensity = 10;
 
 export const longestOverrideSeconds = 3600;
 
@@ -55,7 +51,7 @@ export const longestOverrideSeconds = 3600;
  *
  * @returns `wound` if the event wounds: it did, or there are `max_wounds` already and only its deltas applied.
  * @throws ThroughlineError `THROUGHLINE_INVALID`: no such event (the message lists those there
- *   are), or an intensity or id out of bounds.
+ *   are), or an intensity out of bounds.
  */
 export function applyEvent(
   config: EmotionConfiguration,
@@ -67,11 +63,8 @@ export function applyEvent(
     const names = Object.keys(config.events).join(", ") || "none";
     throw invalid(`there is no emotion event of this name; the events are: ${names}`);
   }
-  if (!(intensity >= 0 && intensity <= limits.intensity)) {
-    throw invalid(`the intensity of an event must be a number from 0 to ${limits.intensity}`);
-  }
-  if (typeof id !== "string" || id === "" || id.length > limits.idLength) {
-    throw invalid(`the id of a wound must be text of 1 to ${limits.idLength} characters`);
+  if (!(intensity >= 0 && intensity <= mostIntensity)) {
+    throw invalid(`the intensity of an event must be a number from 0 to ${mostIntensity}`);
   }
   const now = anchorNow(config, state);
   const { at } = now;
@@ -174,4 +167,51 @@ export function resetLevels(config: EmotionConfiguration, state: EmotionState): 
   return anchorHere(config, state, {
     levels: eachLevel((emotion) => config.emotions[emotion].baseline),
   });
+}
+
+/** The state anchored where it is, with what just happened changed in it. */
+export function anchorHere(
+  config: EmotionConfiguration,
+  state: EmotionState,
+  change: Partial<Anchor> = {},
+): EmotionState {
+  return anchored({ ...anchorNow(config, state), ...change });
+}
+
+export function anchored(anchor: Anchor): EmotionState {
+  return freezeDeep({ at: anchor.at, anchor });
+}
+
+/** All that is felt at `state.at`, as an anchor of its own. */
+function anchorNow(config: EmotionConfiguration, state: EmotionState): Anchor {
+  const { at, anchor } = state;
+  const { mood, since: moodSince } = derivedMood(config, state);
+  return {
+    ...anchor,
+    at,
+    levels: levelsAt(config, anchor, at),
+    boredom: boredomAt(config, anchor, at),
+    wounds: anchor.wounds.flatMap((wound) => woundAt(wound, anchor.at, at) ?? []),
+    mood,
+    moodSince,
+    override: overrideAt(anchor, at),
+  };
+}
+
+export function restingAnchor(config: EmotionConfiguration, at: number): Anchor {
+  return {
+    at,
+    levels: eachLevel((emotion) => config.emotions[emotion].baseline),
+    boredom: 0,
+    wounds: [],
+    isUp: true,
+    voiceState: "idle",
+    stimulusAt: at,
+    personAt: at,
+    mood: "happy",
+    moodSince: at,
+    override: null,
+    cause: null,
+    heardAt: {},
+  };
 }

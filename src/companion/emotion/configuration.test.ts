@@ -9,8 +9,7 @@ import {
 } from "./built-in-emotions.ts";
 import { readEmotionConfiguration } from "./configuration.ts";
 import { evolve, voiceStates } from "./emotion.ts";
-import { feel } from "./feel.ts";
-import { matchingRule } from "./mood-rules.ts";
+import { feel, matchingRule } from "./feel.ts";
 
 function read(file: unknown) {
   const found = readEmotionConfiguration(file);

@@ -6,7 +6,7 @@
 //   what happens         acts.ts: an event, a person, an override, a run that goes down or comes up
 //   the person's words   triggers.ts
 //   on disk              stored-emotions.ts
-//   below that           levels.ts, boredom.ts, mood-rules.ts
+//   below that           levels.ts, words.ts
 
 import {
   each,

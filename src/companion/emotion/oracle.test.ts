@@ -11,6 +11,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Place } from "../../core/shape.ts";
 import {
+  anchorHere,
   applyEvent,
   overrideMood,
   personActs,
@@ -20,7 +21,6 @@ import {
   startState,
   suspend,
 } from "./acts.ts";
-import { anchorHere } from "./anchor.ts";
 import { builtInEmotionsFile } from "./built-in-emotions.ts";
 import { type EmotionConfiguration, readEmotionConfiguration } from "./configuration.ts";
 import type { EmotionState, VoiceState } from "./emotion.ts";

@@ -12,8 +12,7 @@ import {
   text,
   word,
 } from "../../core/shape.ts";
-import { longestOverrideSeconds } from "./acts.ts";
-import { anchored, restingAnchor } from "./anchor.ts";
+import { anchored, longestOverrideSeconds, restingAnchor } from "./acts.ts";
 import type { EmotionConfiguration } from "./configuration.ts";
 import {
   type EmotionState,
@@ -74,7 +73,7 @@ export const seedEmotions = object(
   "left out",
 );
 
-export type SeedEmotions = Read<typeof seedEmotions>;
+type SeedEmotions = Read<typeof seedEmotions>;
 
 export function toSeed(config: EmotionConfiguration, state: EmotionState): SeedEmotions {
   const { at, levels, boredom, derivedMood, wounds } = feel(config, state);

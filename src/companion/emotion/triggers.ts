@@ -1,11 +1,24 @@
 import type { NewId } from "../../core/ids.ts";
 import { own } from "../../core/shape.ts";
-import { applyEvent } from "./acts.ts";
-import { anchorHere } from "./anchor.ts";
-import type { EmotionConfiguration } from "./configuration.ts";
-import type { EmotionState } from "./emotion.ts";
-import { findPatterns, type Match } from "./patterns.ts";
+import { anchorHere, applyEvent } from "./acts.ts";
+import { type EmotionConfiguration, severities, type Trigger } from "./configuration.ts";
+import { type EmotionState, emotionLimits } from "./emotion.ts";
 import { type Word, wordsOf } from "./words.ts";
+
+interface Pattern {
+  readonly trigger: Trigger;
+  /** The place of the trigger in the file. */
+  readonly order: number;
+  readonly gravity: number;
+  /** As it is written: its words with a space behind each. */
+  readonly exact: string;
+}
+
+/** A pattern found in a text: the words from `from` to `to`, the last included. */
+interface Match extends Pattern {
+  readonly from: number;
+  readonly to: number;
+}
 
 /** How many words away a negation or a "you" still counts. */
 const reach = 3;
@@ -71,12 +84,53 @@ function coolingAt(config: EmotionConfiguration, { at, anchor }: EmotionState) {
 /** The patterns that the person means, in the order of the text; no two overlap. */
 function spoken(config: EmotionConfiguration, text: string) {
   const words = wordsOf(text);
-  const matches = findPatterns(config, words);
-  if (matches.length === 0) return [];
-  const meant = matches.filter(
+  const meant = findPatterns(config, words).filter(
     (match) => !isNegated(words, match) && (!match.trigger.directed || isDirected(words, match)),
   );
   return gravestOf(meant).map((match) => ({ ...match, words }));
+}
+
+/** By the words of a pattern in lower case, with a space behind each. */
+type Patterns = ReadonlyMap<string, readonly Pattern[]>;
+
+const patternsOf = new WeakMap<EmotionConfiguration, Patterns>();
+
+/**
+ * Every pattern of the configuration that stands in the words, whole words in a row with nothing but
+ * white space between them. In time that grows with the number of words, however many patterns.
+ */
+function findPatterns(config: EmotionConfiguration, words: readonly Word[]): readonly Match[] {
+  const patterns = patternsOf.get(config) ?? patternsIn(config);
+  patternsOf.set(config, patterns);
+  const found: Match[] = [];
+  for (let from = 0; from < words.length; from++) {
+    let folded = "";
+    let exact = "";
+    for (let to = from; to < from + emotionLimits.patternWords; to++) {
+      const word = words[to];
+      if (word === undefined || (to > from && !word.follows)) break;
+      folded += `${word.folded} `;
+      exact += `${word.exact} `;
+      for (const pattern of patterns.get(folded) ?? []) {
+        const fits = !pattern.trigger.capsOnly || pattern.exact === exact;
+        if (fits) found.push({ ...pattern, from, to });
+      }
+    }
+  }
+  return found;
+}
+
+function patternsIn({ triggers, events }: EmotionConfiguration): Patterns {
+  const all = triggers.flatMap((trigger, order) => {
+    const gravity = severities.indexOf(own(events, trigger.event)?.severity ?? "mild");
+    return trigger.patterns.map((text) => {
+      const words = wordsOf(text);
+      const folded = words.map((word) => `${word.folded} `).join("");
+      const exact = words.map((word) => `${word.exact} `).join("");
+      return { trigger, order, gravity, folded, exact };
+    });
+  });
+  return Map.groupBy(all, ({ folded }) => folded);
 }
 
 function isNegated(words: readonly Word[], { from }: Match): boolean {

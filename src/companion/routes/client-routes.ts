@@ -4,8 +4,8 @@ import { json, type Router } from "../../server/router.ts";
 import type { ClientRun, Inject } from "../client-runs.ts";
 import type { Companion } from "../companion.ts";
 import { injectionText, Throttle } from "../conversation/injector.ts";
+import type { AddWrite } from "./companion-routes.ts";
 import { clientView } from "./companion-view.ts";
-import type { AddWrite } from "./companion-writes.ts";
 import { answer, clientBody, deliveredBody, injectBody } from "./schemas.ts";
 
 export function addClientRoutes(router: Router, companion: Companion, addWrite: AddWrite): void {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { estimateTokens } from "../../core/chat/model-row.ts";
-import { ThroughlineError } from "../../core/errors.ts";
+import { conflict } from "../../core/errors.ts";
 import { json, type Router } from "../../server/router.ts";
 import { version } from "../../server/schemas.ts";
 import type { FactsFile } from "../commands/facts-file.ts";
@@ -50,14 +50,11 @@ export function addFactsRoutes(router: Router, facts: FactsFile): void {
       "`version` was read, or this server keeps nothing; nothing was changed.",
     answers: answer("The facts as they are now.", "factsState"),
     answer: ({ body }) => {
-      if (!facts.isEditable) throw keepsNothing();
+      if (!facts.isEditable) {
+        throw conflict("this server keeps nothing. Start it without --ephemeral to edit the facts");
+      }
       facts.write(body.facts, body.version);
       return json(view());
     },
   });
-}
-
-function keepsNothing(): ThroughlineError {
-  const message = "this server keeps nothing. Start it without --ephemeral to edit the facts";
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
 }

@@ -11,6 +11,9 @@ export function answer(says: string, name: Parameters<typeof schemaOf>[0]) {
   return { 200: { says, schema: schemaOf(name) } };
 }
 
+/** The header of an operation that is done once under one key. */
+export const idempotencyKey = () => z.object({ "Idempotency-Key": z.string().optional() });
+
 const instant = () => whole(0, 8_640_000_000_000_000);
 export const moodSpan = () =>
   z.strictObject({

@@ -2,8 +2,8 @@ import { isThroughlineError } from "../../core/errors.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import type { Router } from "../../server/router.ts";
 import type { Companion } from "../companion.ts";
+import type { AddWrite } from "./companion-routes.ts";
 import { type CompanionRun, emotionsView, type OnPat } from "./companion-view.ts";
-import type { AddWrite } from "./companion-writes.ts";
 import { answer, touch } from "./schemas.ts";
 
 /** What a model reads of a long pat (`pat_level2`). Source: the seed. */
