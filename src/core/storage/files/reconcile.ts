@@ -3,11 +3,9 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { isThroughlineError } from "../../errors.ts";
 import type { DiskEntry, DiskFile } from "../disk/disk.ts";
-import { type Batch, recordsOf } from "./batch-reader.ts";
-import type { CollectionIndex } from "./collection-index.ts";
+import type { Batch } from "./batch-reader.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import { isCode, isDiskError, isTemporaryName, logTemporary, unlessAbsent } from "./file-ports.ts";
-import type { IndexEntry } from "./index-writer.ts";
 import { isSurelyOurs } from "./log-end.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
 
@@ -20,66 +18,54 @@ const addedBytes = 256 * 1024;
  * another file. A log that holds less than the index knew is an older copy, and is reported.
  */
 export async function followIndex(ports: LogPorts, log: LogFile): Promise<void> {
+  const { file } = ports.index;
+  for (let isWhole = false; !isWhole; ) {
+    const { losses } = file;
+    const isLost = () => losses !== file.losses;
+    try {
+      await follow(ports, log, isLost);
+    } catch (error) {
+      // One that was begun again twice is in memory, and refuses nothing.
+      if (!isLost() || losses >= 2) throw error;
+    }
+    isWhole = !isLost(); // or it is empty now
+  }
+}
+
+async function follow(ports: LogPorts, log: LogFile, isLost: () => boolean): Promise<void> {
   const { index } = ports;
   const { key } = log;
-  const { losses } = index.file.file;
   // The index remembers damage that was found: the tail of a log alone does not show it.
   if (index.isDamaged(key)) log.damaged = true;
-  const isSame = (entry: IndexEntry | undefined) => entry?.end === log.end && entry.crc === log.crc;
   let entry = index.entry(key);
-  if (isSame(entry)) {
-    // What it has yet to read in the journal.
-    if (!isSame(index.written(key))) await remember(index, log);
-    return losses === index.file.file.losses ? undefined : followIndex(ports, log);
-  }
   // The journal may say that the log was cut back, which the index has yet to read.
   if (entry !== undefined && entry.end > log.end) {
     await index.file.catchUp().catch(() => undefined);
     entry = index.entry(key);
   }
+  if (entry?.end === log.end && entry.crc === log.crc) return;
   let from = 0;
   if (entry !== undefined) {
     if (await log.hasCommit(entry.end, entry.crc)) from = entry.end;
     else {
       reportOlderCopy(ports, log, entry.seq);
-      index.remove(key);
+      await index.remove(key);
     }
   }
-  try {
-    if (losses === index.file.file.losses) return await addFrom(index, log, from);
-  } catch (error) {
-    // One that was begun again twice is in memory, and refuses nothing.
-    if (losses === index.file.file.losses || losses >= 2) throw error;
-  }
-  return followIndex(ports, log); // it is empty now
-}
-
-/** Gives the index what a log has from an offset on. */
-async function addFrom(index: CollectionIndex, log: LogFile, start: number): Promise<void> {
-  let from = start;
   let batches: Batch[] = [];
   let bytes = 0;
-  for await (const batch of log.batches(start)) {
-    batches.push(batch);
-    bytes += batch.end - batch.start;
-    if (bytes < addedBytes) continue;
-    await index.add(log, batches, from);
-    from = batch.end;
+  const add = async () => {
+    if (!isLost()) await index.add(log, batches, from);
+    from = batches.at(-1)?.end ?? from;
     batches = [];
     bytes = 0;
-  }
-  if (batches.length > 0 || log.damaged) await index.add(log, batches, from);
-}
-
-/** Notes the ids that the index has yet to read in the journal. */
-async function remember(index: CollectionIndex, log: LogFile): Promise<void> {
-  if (!index.lacksIds(log.key)) return;
-  const from = index.written(log.key)?.end ?? 0;
-  const ids: (readonly [string, number])[] = [];
+  };
   for await (const batch of log.batches(from)) {
-    for (const { id, seq } of recordsOf(batch)) ids.push([id, seq]);
+    batches.push(batch);
+    bytes += batch.end - batch.start;
+    if (bytes >= addedBytes) await add();
   }
-  index.remember(log.key, ids);
+  if (batches.length > 0 || log.damaged) await add();
 }
 
 /** What is said of a log that lacks what the index knew: up to record `known`. */
@@ -156,7 +142,7 @@ export async function compare(
     if (outcome === "unreadable") isKnown = false;
     if (outcome !== "gone" || each.key === undefined) continue;
     reportGone(ports, each.key, isKnownWhole);
-    index.remove(each.key);
+    await index.remove(each.key);
     isRemoved = true;
   }
   if (isRemoved) await index.file.erase();
