@@ -9,7 +9,7 @@ import type {
 } from "../log-store.ts";
 import { endsOpen, queryPhrases } from "../search-words.ts";
 import type { FileIndex, IndexCoverage } from "./index.ts";
-import { idToken, parseStored } from "./index-schema.ts";
+import { idToken, parseStored, pastAll } from "./index-schema.ts";
 import {
   type IndexEntry,
   type IndexedBatch,
@@ -40,17 +40,9 @@ interface LogAhead {
   readonly passed: { readonly position: number; readonly seq: number };
 }
 
-/** A page of a list. */
-interface WantedRows {
-  readonly after: ListPlace | undefined;
-  readonly label: string | undefined;
-  readonly count: number;
-}
-
-/** A row of a list, made when it is in the page. */
 interface PlacedRow {
   readonly place: ListPlace;
-  readonly row: () => LogRow;
+  readonly row: LogRow;
 }
 
 /** A record that search found: which log, and which number. The store reads the record itself. */
@@ -158,20 +150,18 @@ export class CollectionIndex {
     });
   }
 
-  list({ limit, cursor, label }: ListOptions): ListPage {
+  list({ limit, cursor, label: asked }: ListOptions): ListPage {
     const after = cursor === undefined ? undefined : parseCursor(cursor);
-    return this.file.run(() => {
-      // One row more than asked for tells whether there is a next page.
-      const wanted = { after, label, count: limit + 1 };
-      const ahead = this.#logsAhead();
-      const found = [...this.#writtenRows(wanted, ahead), ...this.#rowsAhead(wanted, ahead)]
-        .sort((a, b) => comparePlaces(a.place, b.place))
-        .slice(0, wanted.count);
-      const shown = found.slice(0, limit);
-      const rows = shown.map(({ row }) => row());
-      const last = found.length > limit ? shown.at(-1) : undefined;
-      return last === undefined ? { rows } : { rows, cursor: listCursor(last.place) };
-    });
+    const label = asked?.toWellFormed();
+    const ahead = this.#logsAhead();
+    // One row more than asked for tells whether there is a next page.
+    const written = this.file.run(() => this.#writtenRows(ahead, after, label, limit + 1));
+    const found = [...written, ...this.#rowsAhead(ahead, after, label)];
+    found.sort((a, b) => comparePlaces(a.place, b.place));
+    const shown = found.slice(0, limit);
+    const rows = shown.map(({ row }) => row);
+    const last = found.length > limit ? shown.at(-1) : undefined;
+    return last === undefined ? { rows } : { rows, cursor: listCursor(last.place) };
   }
 
   /** Searches what the file of the index has: the logs in the order of lists, and of each the newest first. */
@@ -279,7 +269,8 @@ export class CollectionIndex {
    */
   #searchNewest(match: string, limit: number): IndexHit[] | undefined {
     const hits: IndexHit[] = [];
-    for (const row of this.file.sql.firstRows.iterate(this.collection, newestLogs)) {
+    const { list } = this.file.sql;
+    for (const row of list.iterate(this.collection, pastAll, "", newestLogs)) {
       hits.push(...this.#searchLog(String(row["key"]), match, limit - hits.length));
       if (hits.length === limit) return hits;
     }
@@ -291,44 +282,47 @@ export class CollectionIndex {
     return rows.map(({ key, seq }) => ({ key: String(key), seq: Number(seq) }));
   }
 
-  /** Rows in the file. That of a log that changed since is out of date, and passed over. */
-  #writtenRows({ after, label, count }: WantedRows, ahead: ReadonlyMap<string, LogAhead>) {
-    const { sql } = this.file;
-    const which = label === undefined ? [] : [label.toWellFormed()];
-    const place = after === undefined ? [] : [after.sortedAt, after.key];
-    const [first, next] =
-      label === undefined ? [sql.firstRows, sql.list] : [sql.firstRowsOfLabel, sql.listLabel];
-    const statement = after === undefined ? first : next;
+  /** The first rows in the file. That of a log that changed since is out of date, and passed over. */
+  #writtenRows(
+    ahead: ReadonlyMap<string, LogAhead>,
+    after: ListPlace | undefined,
+    label: string | undefined,
+    count: number,
+  ): PlacedRow[] {
+    const { list, listLabel } = this.file.sql;
+    const place = [after?.sortedAt ?? pastAll, after?.key ?? "", count + ahead.size] as const;
+    const found =
+      label === undefined
+        ? list.iterate(this.collection, ...place)
+        : listLabel.iterate(this.collection, label, ...place);
     const rows: PlacedRow[] = [];
-    for (const row of statement.iterate(this.collection, ...which, ...place, count + ahead.size)) {
+    for (const row of found) {
       const key = String(row["key"]);
       if (ahead.has(key)) continue;
+      const seq = Number(row["seq"]);
+      const head = parseStored<LogHead>(String(row["head"]));
       const damaged = row["damaged"] === 1 || this.#damaged.has(key);
-      rows.push({
-        place: { sortedAt: String(row["sorted_at"]), key },
-        row: () => ({
-          key,
-          seq: Number(row["seq"]),
-          head: parseStored(String(row["head"])),
-          damaged,
-        }),
-      });
+      const sortedAt = String(row["sorted_at"]);
+      rows.push({ place: { sortedAt, key }, row: { key, seq, head, damaged } });
       if (rows.length === count) break;
     }
     return rows;
   }
 
   /** Rows of logs that changed, in no order. */
-  #rowsAhead({ after, label }: WantedRows, ahead: ReadonlyMap<string, LogAhead>): PlacedRow[] {
+  #rowsAhead(
+    ahead: ReadonlyMap<string, LogAhead>,
+    after: ListPlace | undefined,
+    label: string | undefined,
+  ): PlacedRow[] {
     const rows: PlacedRow[] = [];
     for (const [key, { log }] of ahead) {
       const head = JSON.parse(log.headJson) as LogHead;
-      const labels = labelsOf(this.projection, head);
-      if (label !== undefined && !labels.includes(label.toWellFormed())) continue;
+      if (label !== undefined && !labelsOf(this.projection, head).includes(label)) continue;
       const place = { sortedAt: this.projection.sortedAt(head).toWellFormed(), key };
       if (after !== undefined && comparePlaces(place, after) <= 0) continue;
       const damaged = log.damaged || this.#damaged.has(key);
-      rows.push({ place, row: () => ({ key, seq: log.seq, head, damaged }) });
+      rows.push({ place, row: { key, seq: log.seq, head, damaged } });
     }
     return rows;
   }

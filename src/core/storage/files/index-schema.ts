@@ -89,6 +89,7 @@ const queries = {
     update logs set sorted_at = ?, seq = ?, end_offset = ?, crc = ?, damaged = ?, place = ?,
       labels = ?, head = ? where id = ?
   `,
+  cut: "update logs set end_offset = 0, crc = '' where id = ?",
   markDamaged: "update logs set damaged = 1 where id = ?",
   addLabel: "insert or replace into labels values (?, ?, ?, ?, ?)",
   removeLabel: `
@@ -107,19 +108,11 @@ const queries = {
     where collection = ?1 and sorted_at <= ?2 and (sorted_at < ?2 or key > ?3)
     order by sorted_at desc, key limit ?4
   `,
-  firstRows: `
-    select ${rowColumns} from logs where collection = ? order by sorted_at desc, key limit ?
-  `,
   listLabel: `
     select ${rowColumns} from labels cross join logs on logs.id = labels.log
     where labels.collection = ?1 and labels.label = ?2 and labels.sorted_at <= ?3
       and (labels.sorted_at < ?3 or labels.key > ?4)
     order by labels.sorted_at desc, labels.key limit ?5
-  `,
-  firstRowsOfLabel: `
-    select ${rowColumns} from labels cross join logs on logs.id = labels.log
-    where labels.collection = ? and labels.label = ?
-    order by labels.sorted_at desc, labels.key limit ?
   `,
   addWords: "insert or replace into words (rowid, text) values (((? << 31) | ?), ?)",
   removeWords: `delete from words where ${rowsOfLog}`,
@@ -137,6 +130,9 @@ const queries = {
     where logs.collection = ?2 order by logs.sorted_at desc, logs.key, seq desc limit ?3
   `,
 } as const;
+
+/** An instant for `list` that is past all others, as bytes are past all texts. */
+export const pastAll = new Uint8Array();
 
 export type Statements = Readonly<Record<keyof typeof queries, StatementSync>>;
 
@@ -341,15 +337,10 @@ export function durably(database: DatabaseSync, work: () => void): void {
 export function parseStored<T>(text: string): T {
   try {
     return JSON.parse(text) as T;
-  } catch (error) {
-    throw notJson(error);
+  } catch {
+    // Not thrown from here, with the error as its cause: the message of that quotes the text.
   }
-}
-
-/** Without the error as its cause: the message of that quotes the text. */
-function notJson(error: unknown): IndexDamage {
-  const name = error instanceof Error ? error.name : "no error";
-  return new IndexDamage(`a row of the index is not JSON (${name})`);
+  throw new IndexDamage("a row of the index is not JSON");
 }
 
 /** The disk has no room for more, something is in use for now, or the file is of no use. */

@@ -60,6 +60,7 @@ function run(port: NonNullable<typeof parentPort>, data: ThreadData): void {
   let retryAt = 0;
   for (let isOver = false; ; ) {
     const seen = Atomics.load(wake, 0);
+    const until = marks[0] ?? 0; // before the messages, which tell of the segments that hold it
     for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
       const message = next.message as ThreadMessage;
       if (message === "end") isOver = true;
@@ -69,7 +70,6 @@ function run(port: NonNullable<typeof parentPort>, data: ThreadData): void {
       else asked = message;
     }
     if (isOver) break;
-    const until = marks[0] ?? 0;
     const behind = until - writer.mark;
     const restMs = Math.max(0, retryAt - performance.now());
     setPriority(behind < farBehindBytes && asked === undefined);

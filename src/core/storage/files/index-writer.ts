@@ -83,6 +83,8 @@ interface LogRowDraft {
   end: number;
   crc: string;
   damaged: boolean;
+  /** The log was cut back: the row fits nothing any more. */
+  isCut: boolean;
   /** The newest place that is kept; below 0 when there is none. */
   place: number;
   readonly sortedAt: string;
@@ -188,8 +190,9 @@ export class IndexWriter {
     const known = this.#draftOf(path);
     if (batch === undefined) {
       if (known === undefined || known.end <= start) return;
-      // The log was cut back: what its row has of it is no more.
-      this.#remove(known);
+      // What the row has of the log is no more. Its ids can be found until the log is compared with it.
+      if (start > 0) known.isCut = true;
+      else this.#remove(known);
       doubtful.add(collection);
       return;
     }
@@ -284,6 +287,7 @@ export class IndexWriter {
       end: Number(row["end_offset"]),
       crc: String(row["crc"]),
       damaged: row["damaged"] === 1,
+      isCut: false,
       place: Number(row["place"]),
       sortedAt: String(row["sorted_at"]),
       labels: String(row["labels"]),
@@ -355,6 +359,7 @@ export class IndexWriter {
       for (const [seq, start] of draft.places) addPlace.run(draft.id, seq, start);
       if (draft.last !== undefined) this.#writeRow(draft, draft.last);
       else if (draft.damaged) this.#sql.markDamaged.run(draft.id);
+      if (draft.isCut) this.#sql.cut.run(draft.id);
     }
   }
 

@@ -60,8 +60,8 @@ interface IndexPart {
   doubt(): void;
 }
 
-/** What becomes of a file that does not take what is asked: it stays; one that is full goes; it goes, which is enough. */
-type IfRefused = "stays" | "full goes" | "goes";
+/** What to do with a file that does not take what is asked. To begin it again is an answer to `"replace"`. */
+type IfRefused = "keep" | "replace if full" | "replace";
 
 /**
  * The index of a home, which several collections share: one `index.db`. This thread reads it; another one reads the
@@ -252,12 +252,12 @@ export class FileIndex {
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
    */
   sync(position = this.durable): Promise<void> {
-    return this.ask({ do: "sync" }, "stays", position);
+    return this.ask({ do: "sync" }, "keep", position);
   }
 
   /** The same; an index that does not take it is begun again from the logs. */
   syncOrLose(position: number): Promise<void> {
-    return this.ask({ do: "sync" }, "goes", position);
+    return this.ask({ do: "sync" }, "replace", position);
   }
 
   /**
@@ -269,7 +269,7 @@ export class FileIndex {
     const { bytes } = this.behind;
     if (bytes === 0) return;
     if (bytes > threadAfter.bytes) this.#startThread();
-    await this.ask({ do: "catch up" }, "full goes");
+    await this.ask({ do: "catch up" }, "replace if full");
   }
 
   /** Never rejects: on a full disk nothing is noted. */
@@ -283,13 +283,13 @@ export class FileIndex {
   /** Takes up what was read of a log. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
   add(read: Omit<IndexRequest & { readonly do: "add" }, "do">): Promise<void> {
     this.#startThreadSoon();
-    return this.ask({ do: "add", ...read }, "full goes");
+    return this.ask({ do: "add", ...read }, "replace if full");
   }
 
   /** Resolves when the index does not have a log any more; its bytes are in the file until `erase`. */
   remove(collection: string, key: string): Promise<void> {
     if (this.#bytes > threadAfter.bytes) this.#startThread();
-    return this.ask({ do: "remove", collection, key }, "goes");
+    return this.ask({ do: "remove", collection, key }, "replace");
   }
 
   /**
@@ -301,7 +301,7 @@ export class FileIndex {
    */
   async erase(): Promise<void> {
     if (this.#bytes > threadAfter.bytes) this.#startThread();
-    await this.ask({ do: "erase" }, "goes");
+    await this.ask({ do: "erase" }, "replace");
     if (this.#path !== undefined && this.#open.isInMemory) removeLeftIndex(this.#path);
   }
 
@@ -313,7 +313,7 @@ export class FileIndex {
    */
   async ask(
     request: IndexRequest,
-    ifRefused: IfRefused = "stays",
+    ifRefused: IfRefused = "keep",
     until = this.durable,
   ): Promise<void> {
     this.#assertOpen();
@@ -331,12 +331,12 @@ export class FileIndex {
       answer = await (this.#thread?.perform(asked) ?? this.#performHere(asked));
     }
     if (losses !== this.losses) {
-      if (ifRefused === "goes") return;
+      if (ifRefused === "replace") return;
       throw lost();
     }
     if (answer === undefined || answer === "again") return;
-    if (ifRefused === "goes") this.lose();
-    else this.#failed(answer === "full" && ifRefused === "full goes" ? "useless" : answer);
+    if (ifRefused === "replace") this.lose();
+    else this.#failed(answer === "full" && ifRefused === "replace if full" ? "useless" : answer);
   }
 
   /** Does a slice of what was asked for. */
@@ -379,13 +379,14 @@ export class FileIndex {
     const { memory, wake } = this.#shared;
     const isUnsure = !this.clean && this.losses === 0;
     try {
-      // The system may give no more threads. The journal, which may wait for this call, goes on.
       if (path !== undefined && !this.#open.isInMemory)
         this.#thread = new IndexWorker({ path, memory, isUnsure }, wake, {
           hear: (report) => ("lost" in report ? this.lose() : this.#doubt(report.doubtful)),
           ended: () => this.#beAlone(),
         });
-    } catch {}
+    } catch {
+      // The system gives no more threads. The journal, which may wait for this call, goes on.
+    }
     if (this.#thread === undefined) this.#isAlone = true;
     else this.#writer = undefined;
     for (const segment of this.#segments) this.#thread?.tell({ segment });
