@@ -84,8 +84,8 @@ export async function openIndexed(home: string, options: IndexedHomeOptions = {}
   const index = new FileIndex(join(home, "index.db"), { mostBehindBytes, timers });
   const coverage = index.coverageOf("chats", directoryChanged(join(home, "chats")));
   const open = index.open.bind(index);
-  index.open = (collection, projection, part) => {
-    open(collection, projection, part);
+  index.open = (part) => {
+    open(part);
     options.onOpened?.(part as CollectionIndex, index);
   };
   const storage = await FileStorage.open({

@@ -1,7 +1,7 @@
 // The index of a home on a simulated disk: `index.db` in memory, over the journal of that disk.
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import { FileIndex } from "../../src/core/storage/files/index.ts";
-import type { JournalFiles } from "../../src/core/storage/files/index-journal.ts";
+import type { ReadJournal } from "../../src/core/storage/files/index-journal.ts";
 import { FileNode } from "./file-node.ts";
 import { NameTree } from "./name-tree.ts";
 
@@ -14,20 +14,15 @@ type IndexOptions = NonNullable<ConstructorParameters<typeof FileIndex>[1]>;
  */
 export function indexOn(disk: Disk, options: IndexOptions = {}, path?: string): FileIndex {
   const tree = "tree" in disk && disk.tree instanceof NameTree ? disk.tree : undefined;
-  return new FileIndex(path, { ...options, files: tree && filesOf(tree) });
+  return new FileIndex(path, { ...options, read: tree && readOf(tree) });
 }
 
 /** The disk as the index reads it: no fault and no cut is put there. */
-function filesOf(tree: NameTree): JournalFiles {
-  const opened: FileNode[] = [];
-  return {
-    openSync(path) {
-      const node = tree.get(path, "open");
-      if (!(node instanceof FileNode)) throw new Error(`${path} is no file`);
-      return opened.push(node) - 1;
-    },
-    readSync: (fd, into, offset, length, position) =>
-      opened[fd]?.read(into.subarray(offset, offset + length), position) ?? 0,
-    closeSync: () => undefined,
+function readOf(tree: NameTree): ReadJournal {
+  return (path, position, length) => {
+    const node = tree.get(path, "open");
+    if (!(node instanceof FileNode)) throw new Error(`${path} is no file`);
+    const bytes = Buffer.alloc(length);
+    return bytes.subarray(0, node.read(bytes, position));
   };
 }

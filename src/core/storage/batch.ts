@@ -340,6 +340,15 @@ export function listCursor({ sortedAt, key }: ListPlace): string {
   return Buffer.from(JSON.stringify([sortedAt, key])).toString("base64url");
 }
 
+/** Compares places in lists: newest first; equal instants by key. By bytes of UTF-8, as SQLite does. */
+export function comparePlaces(a: ListPlace, b: ListPlace): number {
+  return compareBytes(b.sortedAt, a.sortedAt) || compareBytes(a.key, b.key);
+}
+
+function compareBytes(a: string, b: string): number {
+  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
+
 /**
  * The place that a cursor stands for.
  *

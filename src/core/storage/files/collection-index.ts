@@ -1,43 +1,54 @@
-import { type ListPlace, listCursor, parseCursor } from "../batch.ts";
-import type { ListOptions, ListPage, LogHead, LogProjection, LogRow } from "../log-store.ts";
-import type { FileIndex } from "./index.ts";
-import type { IndexCoverage } from "./index-file.ts";
-import { idToken, parseStored } from "./index-schema.ts";
-import { type IndexEntry, type IndexedBatch, type LogState, labelsOf } from "./index-writer.ts";
+import { comparePlaces, type ListPlace, listCursor, parseCursor } from "../batch.ts";
+import type {
+  ListOptions,
+  ListPage,
+  LogHead,
+  LogProjection,
+  LogRow,
+  SearchOptions,
+} from "../log-store.ts";
+import { endsOpen, queryPhrases } from "../search-words.ts";
+import type { FileIndex, IndexCoverage } from "./index.ts";
+import { idToken, parseStored, pastAll } from "./index-schema.ts";
+import {
+  type IndexEntry,
+  type IndexedBatch,
+  type LogState,
+  labelsOf,
+  pathOf,
+} from "./index-writer.ts";
 
 /** How many keys are read at a time. */
 const keysAtOnce = 1_000;
-/** So many ids are noted before those that the index has by now are let go of. */
-const idsAtOnce = 32_768;
-/** A log in memory counts as so many ids. */
-const idsOfLog = 16;
+/** How many logs are searched one by one first. Each costs some 20 µs. */
+const newestLogs = 16;
 
-/** A log that changed a short while ago. */
-interface Recent {
-  log: LogState;
+type Ids = Iterable<readonly [id: string, seq: number]>;
+
+/** A log of which the index has yet to read something in the journal. */
+interface LogAhead {
+  readonly log: LogState;
   /** The index has all of it once it read the journal up to here. */
-  position: number;
+  readonly position: number;
   /** The journal holds what was added to the log from this offset on. */
   readonly since: number;
-  /** Numbers of records by their ids. `undefined`: they are not noted (see `remember`). */
-  ids: Map<string, number> | undefined;
-  /** How lists have it, as of `headJson`. */
-  listed:
-    | { readonly headJson: string; readonly sortedAt: string; readonly labels: readonly string[] }
-    | undefined;
+  /** Numbers of records by their ids, in their order. */
+  readonly ids: Map<string, number>;
+  /** Reads those that were stored before them. */
+  readIds: (() => Ids) | undefined;
+  /** Ids up to this record are of no use any more once the index read up to the position. */
+  readonly passed: { readonly position: number; readonly seq: number };
 }
 
-/** A page of a list. */
-interface WantedRows {
-  readonly after: ListPlace | undefined;
-  readonly label: string | undefined;
-  readonly count: number;
-}
-
-/** A row of a list, made when it is in the page. */
 interface PlacedRow {
   readonly place: ListPlace;
-  readonly row: () => LogRow;
+  readonly row: LogRow;
+}
+
+/** A record that search found: which log, and which number. The store reads the record itself. */
+export interface IndexHit {
+  readonly key: string;
+  readonly seq: number;
 }
 
 /**
@@ -49,13 +60,8 @@ export class CollectionIndex {
   readonly file: FileIndex;
   readonly collection: string;
   readonly projection: LogProjection;
-  /** What changed of late, and what changed before that, which the index has once it read up to `#earlierAt`. */
-  #recent = new Map<string, Recent>();
-  #earlier = new Map<string, Recent>();
-  #earlierAt = 0;
-  #idCount = 0;
-  /** Logs whose rows in the file do not count any more: how many removals are under way. */
-  readonly #removed = new Map<string, number>();
+  /** In the order of their positions. */
+  readonly #ahead = new Map<string, LogAhead>();
   /** Logs in which damage was met. */
   readonly #damaged = new Set<string>();
   /** When the directory last changed by what this process did, noted at the end: the index has every log. */
@@ -73,22 +79,16 @@ export class CollectionIndex {
     this.file = file;
     this.collection = collection;
     this.projection = projection;
-    file.open(collection, projection, this);
+    file.open(this);
   }
 
   /** Where the log ends, as the index will have it once it read the journal. */
   entry(key: string): IndexEntry | undefined {
-    const written = this.written(key);
-    const coming = this.#coming(key);
-    return coming !== undefined && coming.since <= (written?.end ?? 0) ? coming.log : written;
-  }
-
-  /** Where the log ends in the file of the index. */
-  written(key: string): IndexEntry | undefined {
-    const row = this.file.file.run(() => this.#rowOf(key));
-    if (row === undefined) return undefined;
-    const { seq, end_offset: end, crc } = row;
-    return { seq: Number(seq), end: Number(end), crc: String(crc) };
+    const ahead = this.#logsAhead().get(key);
+    const row = this.file.run(() => this.#rowOf(key));
+    const end = Number(row?.["end_offset"] ?? 0);
+    if (ahead !== undefined && ahead.since <= end) return ahead.log;
+    return row && { seq: Number(row["seq"]), end, crc: String(row["crc"]) };
   }
 
   /**
@@ -97,36 +97,14 @@ export class CollectionIndex {
    * @param ids of its records, of which the last one has the number `log.seq`.
    */
   stored(log: LogState, ids: readonly string[], start: number): void {
-    const recent = this.#note(log, start);
-    const noted = recent.ids ?? new Map<string, number>();
-    recent.ids = noted;
+    const noted = this.#note(log, start).ids;
     const first = log.seq - ids.length + 1;
     for (const [i, id] of ids.entries()) noted.set(id, first + i);
-    this.#idCount += ids.length;
-    if (this.#idCount < idsAtOnce || this.file.mark < this.#earlierAt) return;
-    this.#earlier = this.#recent;
-    this.#earlierAt = this.file.durable;
-    this.#recent = new Map();
-    this.#idCount = 0;
   }
 
-  /** Notes what the journal of a dead process holds of a log, from the offset `since` on, but for the ids. */
-  recovered(log: LogState, since: number): void {
-    this.#note(log, since);
-  }
-
-  /** Whether ids of a log must be noted (`remember`) before they can be found. */
-  lacksIds(key: string): boolean {
-    const coming = this.#coming(key);
-    return coming !== undefined && coming.ids === undefined;
-  }
-
-  /** Notes the ids of records that the index has yet to read. */
-  remember(key: string, ids: readonly (readonly [id: string, seq: number])[]): void {
-    const recent = this.#recentOf(key);
-    if (recent === undefined) return;
-    recent.ids = new Map(ids);
-    this.#idCount += ids.length;
+  /** Notes what the journal of a dead process holds of a log, from the offset `since` on. */
+  recovered(log: LogState, since: number, readIds: () => Ids): void {
+    this.#note(log, since).readIds = readIds;
   }
 
   /**
@@ -135,15 +113,15 @@ export class CollectionIndex {
    * @param from the offset from which the log was read.
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the index is in use and did not take it, or was begun again.
    */
-  add(log: LogState, batches: readonly IndexedBatch[], from: number): Promise<void> {
+  add({ key, damaged }: LogState, batches: readonly IndexedBatch[], from: number): Promise<void> {
     const { collection } = this;
-    return this.file.ask({ do: "add", collection, log: stateOf(log), batches, from });
+    return this.file.add({ collection, key, damaged, batches, from });
   }
 
   /** Whether damage of this log is known from before. */
   isDamaged(key: string): boolean {
-    if (this.#damaged.has(key) || this.#recentOf(key)?.log.damaged) return true;
-    return this.file.file.run(() => this.#rowOf(key)?.["damaged"] === 1);
+    if (this.#damaged.has(key) || this.#logsAhead().get(key)?.log.damaged) return true;
+    return this.file.run(() => this.#rowOf(key)?.["damaged"] === 1);
   }
 
   markDamaged(key: string): void {
@@ -156,12 +134,9 @@ export class CollectionIndex {
 
   /** Numbers of the records that have this id, newest first: damage may have taken some. */
   find(key: string, id: string): readonly number[] {
-    const known = this.#recent.get(key)?.ids?.get(id) ?? this.#earlier.get(key)?.ids?.get(id);
+    const known = idsOf(this.#logsAhead().get(key))?.get(id);
     if (known !== undefined) return [known];
-    return this.file.file.run(() => {
-      const log = this.rowId(key);
-      return log === undefined ? [] : this.numbers(log, `"${idToken(id)}"`, 1_000);
-    });
+    return this.file.run(() => this.#numbers(key, `"${idToken(id)}"`, 1_000));
   }
 
   /**
@@ -169,201 +144,196 @@ export class CollectionIndex {
    * record is at most `seq`. At least one place is kept for every 64 KiB of log that is in the file.
    */
   seek(key: string, seq: number): number {
-    if (this.#removed.has(key)) return 0;
-    return this.file.file.run(() => {
-      const row = this.file.sql.seek.get(this.collection, key, seq);
+    return this.file.run(() => {
+      const row = this.file.sql.seek.get(pathOf(this.collection, key), seq);
       return row === undefined ? 0 : Number(row["start"]);
     });
   }
 
-  list({ limit, cursor, label }: ListOptions): ListPage {
+  list({ limit, cursor, label: asked }: ListOptions): ListPage {
     const after = cursor === undefined ? undefined : parseCursor(cursor);
-    return this.file.file.run(() => {
-      // One row more than asked for tells whether there is a next page.
-      const found = this.#placedRows({ after, label, count: limit + 1 });
-      const shown = found.slice(0, limit);
-      const rows = shown.map(({ row }) => row());
-      const last = found.length > limit ? shown.at(-1) : undefined;
-      return last === undefined ? { rows } : { rows, cursor: listCursor(last.place) };
+    const label = asked?.toWellFormed();
+    const ahead = this.#logsAhead();
+    // One row more than asked for tells whether there is a next page.
+    const written = this.file.run(() => this.#writtenRows(ahead, after, label, limit + 1));
+    const found = [...written, ...this.#rowsAhead(ahead, after, label)];
+    found.sort((a, b) => comparePlaces(a.place, b.place));
+    const shown = found.slice(0, limit);
+    const rows = shown.map(({ row }) => row);
+    const last = found.length > limit ? shown.at(-1) : undefined;
+    return last === undefined ? { rows } : { rows, cursor: listCursor(last.place) };
+  }
+
+  /** Searches what the file of the index has: the logs in the order of lists, and of each the newest first. */
+  search(query: string, { limit, key, prefix }: SearchOptions): readonly IndexHit[] {
+    const phrases = queryPhrases(query);
+    if (phrases.length === 0) return [];
+    // Only tokens get in here, which hold no quote: nothing that a person wrote is syntax.
+    const words = phrases.map((tokens) => `"${tokens.join(" ")}"`).join(" AND ");
+    const match = endsOpen(query, prefix) ? `${words} *` : words;
+    return this.file.run(() => {
+      if (key !== undefined) return this.#searchLog(key, match, limit);
+      return this.#searchNewest(match, limit) ?? this.#searchAll(match, limit);
     });
   }
 
   /** Every key that the index knows, in no order. */
   *keys(): Generator<string> {
+    // First: what the index reads in the meantime is in its file then.
+    const ahead = new Set(this.#logsAhead().keys());
+    yield* ahead;
     for (let after = ""; ; ) {
       const from = after;
-      const rows = this.file.file.run(() =>
-        this.file.sql.keys.all(this.collection, from, keysAtOnce),
-      );
-      for (const row of rows) {
-        after = String(row["key"]);
-        if (this.#recentOf(after) === undefined && !this.#removed.has(after)) yield after;
-      }
-      if (rows.length < keysAtOnce) break;
+      const rows = this.file.run(() => this.file.sql.keys.all(this.collection, from, keysAtOnce));
+      for (const { key } of rows) if (!ahead.has(String(key))) yield String(key);
+      if (rows.length < keysAtOnce) return;
+      after = String(rows.at(-1)?.["path"]);
     }
-    yield* new Set([...this.#recent.keys(), ...this.#earlier.keys()]);
   }
 
-  /** Forgets a log: reads no longer see it. Its bytes are in the file until `erase`. */
-  remove(key: string): void {
-    this.#recent.delete(key);
-    this.#earlier.delete(key);
+  /** Forgets a log. Its bytes are in the file until `erase`. */
+  async remove(key: string): Promise<void> {
+    this.#ahead.delete(key);
     this.#damaged.delete(key);
-    this.#removed.set(key, (this.#removed.get(key) ?? 0) + 1);
-    const done = () => {
-      const left = (this.#removed.get(key) ?? 1) - 1;
-      if (left === 0) this.#removed.delete(key);
-      else this.#removed.set(key, left);
-    };
-    void this.file.remove(this.collection, key).then(done, done);
+    await this.file.remove(this.collection, key);
   }
 
-  doubt(isLost: boolean): void {
-    if (isLost) {
-      this.#recent.clear();
-      this.#earlier.clear();
-      this.#idCount = 0;
-    }
+  doubt(): void {
     this.coverage = "unknown";
     this.comparedAt = undefined;
     this.doubts++;
     this.onDoubt();
   }
 
-  /** Notes where a log ends, which the journal holds. @param since where its last change begins. */
-  #note(log: LogState, since: number): Recent {
-    const { key } = log;
-    // What a removed log had is of no use for one that begins.
-    if (since === 0) this.#earlier.delete(key);
-    const known = since === 0 ? undefined : this.#recent.get(key);
-    const position = this.file.durable;
-    if (known !== undefined) {
-      known.log = stateOf(log);
-      known.position = position;
-      return known;
+  /** What the index has yet to read. What it has read by now is let go of. */
+  #logsAhead(): ReadonlyMap<string, LogAhead> {
+    const { mark } = this.file;
+    for (const [key, { position }] of this.#ahead) {
+      if (position > mark) break;
+      this.#ahead.delete(key);
     }
-    const begin = Math.min(since, this.#earlier.get(key)?.since ?? since);
-    const made = { log: stateOf(log), position, since: begin, ids: undefined, listed: undefined };
-    this.#recent.set(key, made);
-    this.#idCount += idsOfLog;
-    return made;
+    return this.#ahead;
   }
 
-  #recentOf(key: string): Recent | undefined {
-    return this.#recent.get(key) ?? this.#earlier.get(key);
+  /** Notes where a log ends, which the journal holds. @param since where its last change begins. */
+  #note(log: LogState, since: number): LogAhead {
+    const { key, seq, end, crc, headJson, damaged } = log;
+    const { durable: position, mark } = this.file;
+    // What a removed log had is of no use for one that begins.
+    const before = since === 0 ? undefined : this.#logsAhead().get(key);
+    const ids = before?.ids ?? new Map<string, number>();
+    let passed = before?.passed ?? { position, seq };
+    let readIds = before?.readIds;
+    if (passed.position <= mark) {
+      for (const [id, each] of ids) {
+        if (each > passed.seq) break;
+        ids.delete(id);
+      }
+      passed = { position, seq };
+      readIds = undefined;
+    }
+    const ahead: LogAhead = {
+      // What is given may be the open log itself, which would be kept whole.
+      log: { key, seq, end, crc, headJson, damaged },
+      position,
+      since: before?.since ?? since,
+      ids,
+      readIds,
+      passed,
+    };
+    this.#ahead.delete(key);
+    this.#ahead.set(key, ahead);
+    return ahead;
   }
 
-  /** What the index has yet to read of a log. */
-  #coming(key: string): Recent | undefined {
-    const recent = this.#recentOf(key);
-    return recent !== undefined && recent.position > this.file.mark ? recent : undefined;
-  }
-
-  isRemoved(key: string): boolean {
-    return this.#removed.has(key);
-  }
-
-  /** The row of a log in the file, if it counts. */
+  /** The row of a log in the file. */
   #rowOf(key: string): Record<string, unknown> | undefined {
-    if (this.#removed.has(key)) return undefined;
-    return this.file.sql.logOf.get(this.collection, key);
-  }
-
-  /** The number of a log's row in the file. */
-  rowId(key: string): number | undefined {
-    const id = this.#rowOf(key)?.["id"];
-    return typeof id === "number" ? id : undefined;
+    return this.file.sql.logOf.get(pathOf(this.collection, key));
   }
 
   /** The records of a log with these words, newest first. */
-  numbers(log: number, match: string, limit: number): number[] {
+  #numbers(key: string, match: string, limit: number): number[] {
+    const log = this.#rowOf(key)?.["id"];
+    if (typeof log !== "number") return [];
     const rows = this.file.sql.searchLog.all(match, log, log, limit);
     return rows.map((row) => Number(row["seq"]));
   }
 
-  /** The first rows of a list. */
-  #placedRows(wanted: WantedRows): PlacedRow[] {
-    const { mark } = this.file;
-    const all = [...this.#earlier, ...this.#recent];
-    const changed = new Map(all.filter(([, { position }]) => position > mark));
-    return [...this.#writtenRows(wanted, changed), ...this.#changedRows(wanted, changed)]
-      .sort((a, b) => comparePlaces(a.place, b.place))
-      .slice(0, wanted.count);
+  #searchLog(key: string, match: string, limit: number): IndexHit[] {
+    return this.#numbers(key, match, limit).map((seq) => ({ key, seq }));
   }
 
-  /** Rows in the file. That of a log that changed since is out of date, and passed over. */
-  #writtenRows({ after, label, count }: WantedRows, changed: ReadonlyMap<string, Recent>) {
-    const { sql } = this.file;
-    const which = label === undefined ? [] : [label.toWellFormed()];
-    const place = after === undefined ? [] : [after.sortedAt, after.key];
-    const [first, next] =
-      label === undefined ? [sql.firstRows, sql.list] : [sql.firstRowsOfLabel, sql.listLabel];
-    const statement = after === undefined ? first : next;
+  /**
+   * The answer if the newest logs have it all. A common word is in nearly every log, and sorting all
+   * that hold it would take as long as there are messages.
+   */
+  #searchNewest(match: string, limit: number): IndexHit[] | undefined {
+    const hits: IndexHit[] = [];
+    const { list } = this.file.sql;
+    for (const row of list.iterate(this.collection, pastAll, "", newestLogs)) {
+      hits.push(...this.#searchLog(String(row["key"]), match, limit - hits.length));
+      if (hits.length === limit) return hits;
+    }
+    return undefined;
+  }
+
+  #searchAll(match: string, limit: number): IndexHit[] {
+    const rows = this.file.sql.searchAll.all(match, this.collection, limit);
+    return rows.map(({ key, seq }) => ({ key: String(key), seq: Number(seq) }));
+  }
+
+  /** The first rows in the file. That of a log that changed since is out of date, and passed over. */
+  #writtenRows(
+    ahead: ReadonlyMap<string, LogAhead>,
+    after: ListPlace | undefined,
+    label: string | undefined,
+    count: number,
+  ): PlacedRow[] {
+    const { list, listLabel } = this.file.sql;
+    const place = [after?.sortedAt ?? pastAll, after?.key ?? "", count + ahead.size] as const;
+    const found =
+      label === undefined
+        ? list.iterate(this.collection, ...place)
+        : listLabel.iterate(this.collection, label, ...place);
     const rows: PlacedRow[] = [];
-    const most = count + changed.size + this.#removed.size;
-    for (const row of statement.iterate(this.collection, ...which, ...place, most)) {
+    for (const row of found) {
       const key = String(row["key"]);
-      if (changed.has(key) || this.#removed.has(key)) continue;
+      if (ahead.has(key)) continue;
+      const seq = Number(row["seq"]);
+      const head = parseStored<LogHead>(String(row["head"]));
       const damaged = row["damaged"] === 1 || this.#damaged.has(key);
-      rows.push({
-        place: { sortedAt: String(row["sorted_at"]), key },
-        row: () => ({
-          key,
-          seq: Number(row["seq"]),
-          head: parseStored(String(row["head"])),
-          damaged,
-        }),
-      });
+      const sortedAt = String(row["sorted_at"]);
+      rows.push({ place: { sortedAt, key }, row: { key, seq, head, damaged } });
       if (rows.length === count) break;
     }
     return rows;
   }
 
   /** Rows of logs that changed, in no order. */
-  #changedRows({ after, label }: WantedRows, changed: ReadonlyMap<string, Recent>): PlacedRow[] {
+  #rowsAhead(
+    ahead: ReadonlyMap<string, LogAhead>,
+    after: ListPlace | undefined,
+    label: string | undefined,
+  ): PlacedRow[] {
     const rows: PlacedRow[] = [];
-    for (const [key, recent] of changed) {
-      const { seq, headJson, damaged } = recent.log;
-      if (recent.listed?.headJson !== headJson) {
-        const head = JSON.parse(headJson) as LogHead;
-        const sortedAt = this.projection.sortedAt(head).toWellFormed();
-        recent.listed = { headJson, sortedAt, labels: labelsOf(this.projection, head) };
-      }
-      const { sortedAt, labels } = recent.listed;
-      if (label !== undefined && !labels.includes(label.toWellFormed())) continue;
-      const place = { sortedAt, key };
+    for (const [key, { log }] of ahead) {
+      const head = JSON.parse(log.headJson) as LogHead;
+      if (label !== undefined && !labelsOf(this.projection, head).includes(label)) continue;
+      const place = { sortedAt: this.projection.sortedAt(head).toWellFormed(), key };
       if (after !== undefined && comparePlaces(place, after) <= 0) continue;
-      const isDamaged = damaged || this.#damaged.has(key);
-      rows.push({
-        place,
-        row: () => ({ key, seq, head: parseStored(headJson), damaged: isDamaged }),
-      });
+      const damaged = log.damaged || this.#damaged.has(key);
+      rows.push({ place, row: { key, seq: log.seq, head, damaged } });
     }
     return rows;
   }
 }
 
-/** Copies what is known of a log. What is given may be the open log itself, which would be kept whole. */
-function stateOf({ key, seq, end, crc, headJson, damaged }: LogState): LogState {
-  return { key, seq, end, crc, headJson, damaged };
-}
-
-/** The order of lists: newest first; equal instants by key. By bytes of UTF-8, as SQLite has it. */
-function comparePlaces(a: ListPlace, b: ListPlace): number {
-  return compareBytes(b.sortedAt, a.sortedAt) || compareBytes(a.key, b.key);
-}
-
-function compareBytes(a: string, b: string): number {
-  if (a === b) return 0;
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) {
-    const difference = rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
-    if (difference !== 0) return difference;
-  }
-  return a.length - b.length;
-}
-
-/** Halves of pairs stand for characters past all that are one unit, some of which have greater units. */
-function rank(unit: number): number {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
+/** The ids of what the index has yet to read. */
+function idsOf(ahead: LogAhead | undefined): ReadonlyMap<string, number> | undefined {
+  if (ahead?.readIds === undefined) return ahead?.ids;
+  const later = [...ahead.ids];
+  ahead.ids.clear();
+  for (const [id, seq] of [...ahead.readIds(), ...later]) ahead.ids.set(id, seq);
+  ahead.readIds = undefined;
+  return ahead.ids;
 }

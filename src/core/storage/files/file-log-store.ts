@@ -31,8 +31,8 @@ import {
   type StoredRecord,
 } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
+import type { IndexHit } from "./collection-index.ts";
 import { deletedPerhaps, logTemporary, rethrow, syncNames, unlinkIfThere } from "./file-ports.ts";
-import { type IndexHit, searchIndex } from "./index-search.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
 import { OpenLogs } from "./open-logs.ts";
 import { areNamesKnown, compare, reportUnreadable } from "./reconcile.ts";
@@ -228,7 +228,7 @@ export class FileLogStore implements LogStore {
     // Of what it found some may be unreadable or damaged: then more is looked for.
     for (let most = limit; ; most *= 2) {
       const hits: SearchHit[] = [];
-      const found = searchIndex(index, query, { ...options, limit: most });
+      const found = index.search(query, { ...options, limit: most });
       for (const [key, inLog] of Map.groupBy(found, (hit) => hit.key)) {
         for (const record of await this.#foundIn(key, inLog)) hits.push({ key, record });
       }
@@ -395,9 +395,9 @@ export class FileLogStore implements LogStore {
   }
 
   /** Forgets a log in the index down to its bytes. */
-  #removeFromIndex(key: string): Promise<void> {
-    this.#ports.index.remove(key);
-    return this.#ports.index.file.erase();
+  async #removeFromIndex(key: string): Promise<void> {
+    await this.#ports.index.remove(key);
+    await this.#ports.index.file.erase();
   }
 
   /** Those of the ids that the log holds and that still have their content. */

@@ -4,15 +4,16 @@
 import fs from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { unavailable } from "../../errors.ts";
 
 /** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
-const schemaVersion = 8;
+const schemaVersion = 9;
 
 // `state.clean`: the last process closed the index itself. `forgotten`: bytes of removed logs are still in
 // the file. `nth`, `mark`: a place in the journal, all before it is in the rows. `covered` names the collections whose logs all have a row, but for what
 // the journal holds; `changed` is when the directory last changed, if that was noted at a clean end.
-// `logs.head` is last and may be long: what lists and searches sort by is read without it. `place`
-// is the newest row of `places`. Words are found by log and record: log * 2^31 + seq. They are not kept as text,
+// `logs.path` is that of the log's file in the home. `logs.head` is last and may be long: what lists and searches
+// sort by is read without it. `place` is the newest row of `places`. Words are found by log and record: log * 2^31 + seq. They are not kept as text,
 // only as what the search needs. The id of a record is one of its words, see `idToken`.
 const tables = `
   create table state (
@@ -31,8 +32,8 @@ const tables = `
     damaged integer not null,
     place integer not null,
     labels text not null,
-    head text not null,
-    unique (collection, key)
+    path text not null unique,
+    head text not null
   );
   create index logs_sorted on logs (collection, sorted_at desc, key);
   create table labels (
@@ -60,6 +61,8 @@ export class IndexDamage extends Error {}
 
 export interface OpenDatabase {
   readonly database: DatabaseSync;
+  /** It stands in for a file that the disk does not take. */
+  readonly isInMemory: boolean;
   readonly sql: Statements;
 }
 
@@ -77,16 +80,17 @@ const queries = {
   cover: "insert or replace into covered values (?, ?)",
   uncover: "delete from covered where collection = ?",
   logOf: `
-    select id, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
-    where collection = ? and key = ?
+    select id, collection, key, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
+    where path = ?
   `,
-  keys: "select key from logs where collection = ? and key > ? order by key limit ?",
-  addLog: `insert into logs values (null, ?, ?, '', 0, 0, '', 0, -1, '[]', '{}')`,
+  keys: "select key, path from logs where collection = ? and path > ? order by path limit ?",
+  addLog: `insert into logs values (null, ?, ?, '', 0, 0, '', 0, -1, '[]', ?, '{}')`,
   updateLog: `
     update logs set sorted_at = ?, seq = ?, end_offset = ?, crc = ?, damaged = ?, place = ?,
       labels = ?, head = ? where id = ?
   `,
-  markDamaged: "update logs set damaged = 1 where collection = ? and key = ?",
+  cut: "update logs set end_offset = 0, crc = '' where id = ?",
+  markDamaged: "update logs set damaged = 1 where id = ?",
   addLabel: "insert or replace into labels values (?, ?, ?, ?, ?)",
   removeLabel: `
     delete from labels where collection = ? and label = ? and sorted_at = ? and key = ?
@@ -94,7 +98,7 @@ const queries = {
   addPlace: "insert or replace into places values (?, ?, ?)",
   seek: `
     select places.start as start from logs cross join places on places.log = logs.id
-    where logs.collection = ? and logs.key = ? and places.seq <= ?
+    where logs.path = ? and places.seq <= ?
     order by places.seq desc limit 1
   `,
   removePlaces: "delete from places where log = ?",
@@ -104,19 +108,11 @@ const queries = {
     where collection = ?1 and sorted_at <= ?2 and (sorted_at < ?2 or key > ?3)
     order by sorted_at desc, key limit ?4
   `,
-  firstRows: `
-    select ${rowColumns} from logs where collection = ? order by sorted_at desc, key limit ?
-  `,
   listLabel: `
     select ${rowColumns} from labels cross join logs on logs.id = labels.log
     where labels.collection = ?1 and labels.label = ?2 and labels.sorted_at <= ?3
       and (labels.sorted_at < ?3 or labels.key > ?4)
     order by labels.sorted_at desc, labels.key limit ?5
-  `,
-  firstRowsOfLabel: `
-    select ${rowColumns} from labels cross join logs on logs.id = labels.log
-    where labels.collection = ? and labels.label = ?
-    order by labels.sorted_at desc, labels.key limit ?
   `,
   addWords: "insert or replace into words (rowid, text) values (((? << 31) | ?), ?)",
   removeWords: `delete from words where ${rowsOfLog}`,
@@ -131,9 +127,12 @@ const queries = {
   searchAll: `
     select logs.key as key, hit & 2147483647 as seq
     from (select rowid as hit from words where words match ?1) cross join logs on logs.id = hit >> 31
-    where logs.collection = ?2 order by logs.sorted_at desc, logs.key, seq desc
+    where logs.collection = ?2 order by logs.sorted_at desc, logs.key, seq desc limit ?3
   `,
 } as const;
+
+/** An instant for `list` that is past all others, as bytes are past all texts. */
+export const pastAll = new Uint8Array();
 
 export type Statements = Readonly<Record<keyof typeof queries, StatementSync>>;
 
@@ -185,7 +184,7 @@ export function openIndexFile(path: string, isChecked = false): OpenDatabase | u
     if (version === schemaVersion) {
       const sql = statementsOf(database);
       const isUnsure = isChecked && sql.state.get()?.["clean"] !== 1;
-      if (!isUnsure || isSound(database)) return { database, sql };
+      if (!isUnsure || isSound(database)) return { database, sql, isInMemory: false };
     }
   } catch {
     // Damaged, locked, unreadable: whatever it is, the logs have everything that was in it.
@@ -219,12 +218,31 @@ function configure(database: DatabaseSync): void {
 }
 
 /**
+ * Begins an empty index in the place of what is there.
+ *
+ * @param path `undefined`: in memory.
+ * @param inMemory no file is made, and one that is there goes.
+ */
+export function beginIndex(path: string | undefined, inMemory = false): OpenDatabase {
+  const file = path === undefined || inMemory ? undefined : createIndexFile(path);
+  if (file !== undefined) return file;
+  try {
+    if (path !== undefined) removeLeftIndex(path);
+  } catch {
+    // It matters, and is said, when something is forgotten.
+  }
+  const database = new DatabaseSync(":memory:");
+  database.exec(`begin; ${tables} commit`);
+  return { database, sql: statementsOf(database), isInMemory: true };
+}
+
+/**
  * Removes what is there and creates an empty index, mode 0600. Nothing waits for it to be durable:
  * what a power cut leaves of it has no version and is recreated.
  *
  * @returns `undefined` when the disk does not take it.
  */
-export function replaceIndexFile(path: string): OpenDatabase | undefined {
+function createIndexFile(path: string): OpenDatabase | undefined {
   let database: DatabaseSync | undefined;
   try {
     removeIndexFile(path);
@@ -232,21 +250,26 @@ export function replaceIndexFile(path: string): OpenDatabase | undefined {
     database = new DatabaseSync(path);
     configure(database);
     database.exec(`begin; ${tables} commit`);
-    return { database, sql: statementsOf(database) };
+    return { database, sql: statementsOf(database), isInMemory: false };
   } catch {
     database?.close();
     return undefined; // full, read-only, a directory of that name: the caller does without a file
   }
 }
 
-export function openInMemory(): OpenDatabase {
-  const database = new DatabaseSync(":memory:");
-  database.exec(`begin; ${tables} commit`);
-  return { database, sql: statementsOf(database) };
+/** Removes the file of an index that is in memory now. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
+export function removeLeftIndex(path: string): void {
+  if (fs.lstatSync(path, { throwIfNoEntry: false })?.isFile() !== true) return;
+  try {
+    removeIndexFile(path);
+  } catch (cause) {
+    const message = "the file of the index cannot be removed, and may hold what it held";
+    throw unavailable(message, cause);
+  }
 }
 
 /** Removes the index and everything beside it that belongs to it, durably. */
-export function removeIndexFile(path: string): void {
+function removeIndexFile(path: string): void {
   for (const each of [...sideFiles(path), path]) fs.rmSync(each, { force: true });
   if (process.platform === "win32") return; // a directory cannot be opened there
   const descriptor = fs.openSync(dirname(path), "r");
@@ -255,11 +278,6 @@ export function removeIndexFile(path: string): void {
   } finally {
     fs.closeSync(descriptor);
   }
-}
-
-/** Whether there is a file of this name, which may hold bytes of ours. */
-export function isFileThere(path: string): boolean {
-  return fs.lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 /** A file with one name, made by this user; closed to others if it was not. No link is followed. */
@@ -319,15 +337,10 @@ export function durably(database: DatabaseSync, work: () => void): void {
 export function parseStored<T>(text: string): T {
   try {
     return JSON.parse(text) as T;
-  } catch (error) {
-    throw notJson(error);
+  } catch {
+    // Not thrown from here, with the error as its cause: the message of that quotes the text.
   }
-}
-
-/** Without the error as its cause: the message of that quotes the text. */
-function notJson(error: unknown): IndexDamage {
-  const name = error instanceof Error ? error.name : "no error";
-  return new IndexDamage(`a row of the index is not JSON (${name})`);
+  throw new IndexDamage("a row of the index is not JSON");
 }
 
 /** The disk has no room for more, something is in use for now, or the file is of no use. */

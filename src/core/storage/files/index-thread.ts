@@ -6,16 +6,22 @@ import os from "node:os";
 import { fileURLToPath } from "node:url";
 import { parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import type { LogProjection } from "../log-store.ts";
-import { type IndexedSegment, sharedViews } from "./index-journal.ts";
-import { type Asked, IndexQueue } from "./index-queue.ts";
-import { openIndexFile, quickCheck } from "./index-schema.ts";
+import { addSegment, type IndexedSegment, sharedViews } from "./index-journal.ts";
+import { type Fault, faultOf, openIndexFile, quickCheck } from "./index-schema.ts";
+import { type Asked, IndexWriter } from "./index-writer.ts";
 
-/** What the thread is told. */
+/** What the thread is told. It is asked for one thing at a time. */
 export type ThreadMessage =
   | { readonly segment: IndexedSegment }
   | { readonly collection: string; readonly module: string }
   | Asked
   | "end";
+
+/** What the thread says. `undefined` as an answer: what was asked for is done. */
+export type ThreadReport =
+  | { readonly answer: Fault | undefined }
+  | { readonly doubtful: string }
+  | { readonly lost: true };
 
 export interface ThreadData {
   readonly path: string;
@@ -30,58 +36,68 @@ const gathered = { bytes: 128 * 1024, ms: 100 } as const;
 const sliceBytes = 1024 * 1024;
 /** The thread gives way to all others while it is less far behind. */
 const farBehindBytes = 32 * 1024 * 1024;
+/** A disk that was full is tried again after this time. */
+const retryMs = 1_000;
 
 function run(port: NonNullable<typeof parentPort>, data: ThreadData): void {
-  const shared = sharedViews(data.memory);
-  const { marks, wake } = shared;
+  const { marks, wake } = sharedViews(data.memory);
   const setPriority = priorityOfThread();
   const projections = new Map<string, LogProjection>();
-  const opened = openIndexFile(data.path);
-  if (opened === undefined) throw new Error("the index cannot be opened");
-  if (data.isUnsure && !quickCheck(opened.database)) port.postMessage({ lost: true });
-  const queue = new IndexQueue(opened, projections, shared, sliceBytes, (report) =>
-    port.postMessage(report),
-  );
-  let isOver = false;
-  const receive = (message: ThreadMessage) => {
-    if (message === "end") isOver = true;
-    else if ("module" in message)
-      projections.set(message.collection, loadProjection(message.module));
-    else queue.receive("request" in message ? withBuffers(message) : message);
-  };
-  for (;;) {
+  const segments: IndexedSegment[] = [];
+  const report = (each: ThreadReport) => port.postMessage(each);
+  const open = openIndexFile(data.path);
+  if (open === undefined) throw new Error("the index cannot be opened");
+  if (data.isUnsure && !quickCheck(open.database)) report({ lost: true });
+  const writer = new IndexWriter({
+    open,
+    projectionOf: (collection) => projections.get(collection),
+    segments,
+    marks,
+    onDoubt: (doubtful) => report({ doubtful }),
+  });
+  let asked: Asked | undefined;
+  /** Something failed, and the journal is not read before this time. */
+  let retryAt = 0;
+  for (let isOver = false; ; ) {
     const seen = Atomics.load(wake, 0);
-    const until = marks[0] ?? 0;
+    const until = marks[0] ?? 0; // before the messages, which tell of the segments that hold it
     for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
-      receive(next.message);
+      const message = next.message as ThreadMessage;
+      if (message === "end") isOver = true;
+      else if ("segment" in message) addSegment(segments, message.segment, writer.mark);
+      else if ("module" in message)
+        projections.set(message.collection, loadProjection(message.module));
+      else asked = message;
     }
     if (isOver) break;
-    const behind = queue.behind(until);
-    setPriority(behind < farBehindBytes && !queue.isAsked);
-    const isLittle = behind > 0 && behind < gathered.bytes && queue.waitMs === 0;
-    if (isLittle && !queue.isAsked) Atomics.wait(wake, 0, seen, gathered.ms);
-    if (queue.step(until)) continue;
-    Atomics.store(wake, 1, 1);
-    const { waitMs } = queue;
-    if (waitMs > 0) Atomics.wait(wake, 0, seen, waitMs);
-    else if (queue.behind(marks[0] ?? 0) === 0) Atomics.wait(wake, 0, seen);
-    Atomics.store(wake, 1, 0);
+    const behind = until - writer.mark;
+    const restMs = Math.max(0, retryAt - performance.now());
+    setPriority(behind < farBehindBytes && asked === undefined);
+    try {
+      if (asked !== undefined) {
+        if (!writer.perform(asked, sliceBytes)) continue;
+        asked = undefined;
+        report({ answer: undefined });
+      } else if (behind <= 0 || restMs > 0) {
+        Atomics.store(wake, 1, 1);
+        Atomics.wait(wake, 0, seen, restMs || Number.POSITIVE_INFINITY);
+        Atomics.store(wake, 1, 0);
+        continue;
+      } else {
+        if (behind < gathered.bytes) Atomics.wait(wake, 0, seen, gathered.ms);
+        writer.take(until, sliceBytes);
+      }
+      retryAt = 0;
+    } catch (error) {
+      const fault = faultOf(error) ?? "useless";
+      retryAt = performance.now() + retryMs;
+      if (asked !== undefined) report({ answer: fault });
+      else if (fault === "useless") report({ lost: true });
+      asked = undefined;
+    }
   }
-  queue.close();
-  opened.database.close();
+  open.database.close();
   port.close();
-}
-
-/** Bytes come as plain ones from another thread. */
-function withBuffers(asked: Asked): Asked {
-  const { request } = asked;
-  if (request.do !== "add") return asked;
-  const batches = request.batches.map((batch) => ({
-    ...batch,
-    body: Buffer.from(batch.body.buffer, batch.body.byteOffset, batch.body.length),
-    line: Buffer.from(batch.line.buffer, batch.line.byteOffset, batch.line.length),
-  }));
-  return { ...asked, request: { ...request, batches } };
 }
 
 /** @param module the URL of a module, and behind `#` the name under which it exports the projection. */

@@ -1,3 +1,4 @@
+// What writes to `index.db`, in the thread of the index or in the main thread.
 import fs from "node:fs";
 import type { LogHead, LogProjection } from "../log-store.ts";
 import { searchTokens } from "../search-words.ts";
@@ -5,10 +6,11 @@ import { type Batch, recordsOf } from "./batch-reader.ts";
 import { headOf } from "./commit.ts";
 import { fileNameOf } from "./file-name.ts";
 import {
+  framesOf,
   type IndexedFrame,
   type IndexedSegment,
-  IndexJournal,
-  type JournalFiles,
+  type ReadJournal,
+  readJournalFile,
 } from "./index-journal.ts";
 import {
   durably,
@@ -17,7 +19,6 @@ import {
   inTransaction,
   type OpenDatabase,
   parseStored,
-  type Statements,
 } from "./index-schema.ts";
 
 /** Where a log ends, as the index knows it. */
@@ -40,24 +41,54 @@ export interface LogState extends IndexEntry {
 /** A batch in the bytes of its log. */
 export type IndexedBatch = Omit<Batch, "kind">;
 
-/** Logs whose rows are remembered. */
-const knownLogs = 4_096;
+/** What the index is asked for. */
+export type IndexRequest =
+  /** Batches that were read from a log, from the offset `from` on. Between them may be damage. */
+  | {
+      readonly do: "add";
+      readonly collection: string;
+      readonly key: string;
+      readonly damaged: boolean;
+      readonly batches: readonly IndexedBatch[];
+      readonly from: number;
+    }
+  /** Bytes of a removed log stay in the file until "erase". */
+  | { readonly do: "remove" | "damaged"; readonly collection: string; readonly key: string }
+  /** Notes durably whether the index has every log of a collection, but for what the journal holds. */
+  | { readonly do: "cover"; readonly collection: string; readonly isCovered: boolean }
+  /** Notes that nothing is missing in the file, and when the directories of collections last changed that it has whole. */
+  | { readonly do: "end"; readonly covered: readonly (readonly [string, string | null])[] }
+  /** "sync" makes all durable that was written before: the journal may go. */
+  | { readonly do: "sync" | "erase" }
+  /** @param but so many bytes of the journal may be missing. */
+  | { readonly do: "catch up"; readonly but?: number };
+
+/** A request. What the journal holds before the position `until` is written first. */
+export interface Asked {
+  readonly request: IndexRequest;
+  readonly until: number;
+}
+
 /** A place is kept at least every so many bytes of a log: what `seek` promises. */
 const placeEveryBytes = 64 * 1024;
 
 const notAscii = /[^\0-\x7f]/;
 
-/** A log's row as it is brought up to date. */
+/** A log's row as a transaction brings it up to date. */
 interface LogRowDraft {
   readonly collection: string;
   readonly key: string;
+  readonly path: string;
   readonly id: number;
   end: number;
   crc: string;
   damaged: boolean;
+  /** The log was cut back: the row fits nothing any more. */
+  isCut: boolean;
   /** The newest place that is kept; below 0 when there is none. */
   place: number;
-  before: { readonly sortedAt: string; readonly labels: string };
+  readonly sortedAt: string;
+  readonly labels: string;
   /** The newest batch that is not written. */
   last: IndexedBatch | undefined;
   readonly places: (readonly [seq: number, start: number])[];
@@ -66,129 +97,150 @@ interface LogRowDraft {
   readonly ids: Map<string, number>;
 }
 
-/**
- * Writes to `index.db`, from whichever thread opened this connection. Every call throws the errors of
- * SQLite, and what it was to write is not written then.
- */
+interface WriterOptions {
+  readonly open: OpenDatabase;
+  /** The projection of a collection that is open. */
+  projectionOf(collection: string): LogProjection | undefined;
+  /** The segments that hold the journal from the mark on. */
+  readonly segments: readonly IndexedSegment[];
+  /** All that the journal holds before the second of these positions is in the file. */
+  readonly marks: Float64Array;
+  /** Called with a collection in which something is not as the file knows it: its logs must be compared with the file. */
+  onDoubt(collection: string): void;
+  readonly read?: ReadJournal | undefined;
+}
+
+/** Every call throws the errors of SQLite and of the journal's files, and what it was to write is not written then. */
 export class IndexWriter {
-  readonly #open: OpenDatabase;
-  readonly #sql: Statements;
-  readonly #journal: IndexJournal;
-  readonly #projections: ReadonlyMap<string, LogProjection>;
-  readonly #doubtful = new Set<string>();
-  readonly #onDoubt: (collection: string) => void;
+  readonly #options: WriterOptions;
+  /** Rows that the transaction changes, by the paths of their logs. */
   readonly #drafts = new Map<string, LogRowDraft>();
-  /** All that the journal holds before this position is in the file. */
-  mark = 0;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  get mark(): number {
+    return this.#options.marks[1] ?? 0;
+  }
+
+  get #sql() {
+    return this.#options.open.sql;
+  }
 
   /**
-   * @param projections of the collections that are open.
-   * @param onDoubt called with a collection in which something is not as the file knows it: its logs must be
-   *   compared with the file.
+   * Does what was asked for, a slice at a time.
+   *
+   * @param most bytes of the journal in a slice.
+   * @returns whether all of it is done.
    */
-  constructor(
-    open: OpenDatabase,
-    projections: ReadonlyMap<string, LogProjection>,
-    onDoubt: (collection: string) => void,
-    files?: JournalFiles,
-  ) {
-    this.#open = open;
-    this.#onDoubt = onDoubt;
-    this.#journal = new IndexJournal(files);
-    this.#sql = open.sql;
-    this.#projections = projections;
-  }
-
-  /** Whether bytes of removed logs are in the file, whichever thread removed them. */
-  get hasForgotten(): boolean {
-    return Number(this.#sql.state.get()?.["forgotten"]) === 1;
-  }
-
-  began(segment: IndexedSegment): void {
-    this.#journal.began(segment);
+  perform({ request, until }: Asked, most: number): boolean {
+    const but = request.do === "catch up" ? (request.but ?? 0) : 0;
+    if (until - but > this.mark && this.take(until, most)) return false;
+    if (request.do === "add") this.#add(request);
+    else if (request.do === "remove" || request.do === "damaged") this.#change(request);
+    else if (request.do === "cover") this.#cover(request.collection, request.isCovered);
+    else if (request.do === "end") this.#end(request.covered);
+    else if (request.do === "sync") durably(this.#options.open.database, () => this.#keepMark());
+    else if (request.do === "erase") this.#erase();
+    return true;
   }
 
   /** Writes what the journal holds before this position, a slice of it. @returns whether something is left. */
   take(until: number, most: number): boolean {
-    if (until <= this.mark) return false;
-    let to = this.mark;
-    this.#doubtful.clear();
+    const { mark } = this;
+    if (until <= mark) return false;
+    const { segments, read = readJournalFile, onDoubt } = this.#options;
+    const doubtful = new Set<string>();
+    let to = mark;
     this.#transaction(() => {
-      const touched = new Set<LogRowDraft>();
-      for (const frame of this.#journal.frames(this.mark, until, most)) {
+      for (const frame of framesOf(segments, read, { from: mark, to: until, most })) {
         to = frame.after;
-        this.#addFrame(frame, touched);
+        this.#addFrame(frame, doubtful);
       }
-      if (to === this.mark) to = until; // headers of segments
-      this.#finish(touched);
-      this.#sql.setMark.run(this.#journal.nthAt(to), to);
+      if (to === mark) to = until; // headers of segments
+      // Has the logs of a collection compared with their rows, also by the next start.
+      for (const collection of doubtful) this.#sql.uncover.run(collection);
+      this.#keepMark(to);
     });
-    this.mark = to;
-    this.#journal.release(to);
-    for (const collection of this.#doubtful) this.#onDoubt(collection);
+    this.#options.marks[1] = to;
+    for (const collection of doubtful) onDoubt(collection);
     return to < until;
   }
 
-  /**
-   * Writes batches that were read from a log, from the offset `from` on. Between them may be damage.
-   *
-   * @throws IndexDamage: the file lacks what came before.
-   */
-  add(collection: string, log: LogState, batches: readonly IndexedBatch[], from: number): void {
-    const { key, seq, end, crc, headJson, damaged } = log;
-    this.#transaction(() => {
-      const touched = new Set<LogRowDraft>();
-      for (const batch of batches) {
-        const draft = this.#draftOf(collection, key, from === 0);
-        if (draft === undefined || draft.end < from)
-          throw new IndexDamage("a log begins in its middle");
-        if (batch.start >= draft.end) this.#addBatch(draft, batch, touched);
-      }
-      this.#finish(touched);
-      if (!damaged) return;
-      // A log without anything readable has a row too: it is listed as damaged, not hidden.
-      const draft = end === 0 ? this.#draftOf(collection, key, true) : undefined;
-      if (draft) this.#sql.updateLog.run("", seq, end, crc, 1, -1, "[]", headJson, draft.id);
-      this.#markDamaged(collection, key);
+  #keepMark(mark = this.mark): void {
+    const segment = this.#options.segments.findLast(({ position }) => position <= mark);
+    this.#sql.setMark.run(segment?.nth ?? 0, mark);
+  }
+
+  #transaction(work: () => void): void {
+    this.#drafts.clear();
+    inTransaction(this.#options.open.database, () => {
+      work();
+      this.#writeDrafts();
     });
   }
 
-  markDamaged(collection: string, key: string): void {
-    this.#transaction(() => this.#markDamaged(collection, key));
+  #addFrame({ collection, path, start, end, batch }: IndexedFrame, doubtful: Set<string>): void {
+    // One that is not open is compared when it is: its projection is not known here.
+    if (this.#options.projectionOf(collection) === undefined) {
+      doubtful.add(collection);
+      return;
+    }
+    const known = this.#draftOf(path);
+    if (batch === undefined) {
+      if (known === undefined || known.end <= start) return;
+      // What the row has of the log is no more. Its ids can be found until the log is compared with it.
+      if (start > 0) known.isCut = true;
+      else this.#remove(known);
+      doubtful.add(collection);
+      return;
+    }
+    const isNew = known === undefined && start === 0;
+    const draft = isNew ? this.#begin(collection, headOf(batch.line).key) : known;
+    if (draft !== undefined && end <= draft.end) return; // it has that
+    if (draft?.end === start && draft.crc === batch.commit.prev) this.#addBatch(draft, batch);
+    else doubtful.add(collection);
   }
 
-  /** Removes all that is known of a log. Bytes of it stay in the file until `erase`. */
-  remove(collection: string, key: string): void {
-    this.#drafts.delete(pathOf(collection, key));
-    this.#transaction(() => this.#remove(collection, key));
+  /** @throws IndexDamage: the file lacks what came before. */
+  #add({ collection, key, damaged, batches, from }: IndexRequest & { readonly do: "add" }): void {
+    this.#transaction(() => {
+      const known = this.#draftOf(pathOf(collection, key));
+      const draft = known ?? (from === 0 ? this.#begin(collection, key) : undefined);
+      if (draft === undefined || draft.end < from)
+        throw new IndexDamage("a log begins in its middle");
+      for (const batch of batches.map(withBuffers)) {
+        if (batch.start >= draft.end) this.#addBatch(draft, batch);
+      }
+      // A log without anything readable has a row too: it is listed as damaged, not hidden.
+      draft.damaged ||= damaged;
+    });
   }
 
-  #remove(collection: string, key: string): void {
-    const row = this.#sql.logOf.get(collection, key);
-    if (row === undefined) return;
-    const id = Number(row["id"]);
-    const labels = { sortedAt: String(row["sorted_at"]), labels: String(row["labels"]) };
-    removeLabels(this.#sql, collection, key, labels);
-    this.#sql.removeWordsAlone.run();
-    this.#sql.removeWords.run(id, id);
-    this.#sql.removePlaces.run(id);
-    this.#sql.removeLog.run(id);
-    this.#sql.setForgotten.run(1);
+  #change({ do: how, collection, key }: Extract<IndexRequest, { do: "remove" | "damaged" }>): void {
+    this.#transaction(() => {
+      const draft = this.#draftOf(pathOf(collection, key));
+      if (draft === undefined) return;
+      if (how === "remove") this.#remove(draft);
+      else draft.damaged = true;
+    });
   }
 
-  /** Makes everything durable that was written before: the journal may go. */
-  sync(): void {
-    const nth = this.#journal.nthAt(this.mark);
-    durably(this.#open.database, () => this.#sql.setMark.run(nth, this.mark));
-    this.#journal.closeFiles();
-  }
-
-  /** Notes durably whether the index has every log of a collection, but for what the journal holds. */
-  cover(collection: string, isCovered: boolean): void {
+  #cover(collection: string, isCovered: boolean): void {
     const { cover, uncover } = this.#sql;
-    durably(this.#open.database, () =>
+    durably(this.#options.open.database, () =>
       isCovered ? cover.run(collection, null) : uncover.run(collection),
     );
+  }
+
+  #end(covered: readonly (readonly [string, string | null])[]): void {
+    const { cover, setClean, setMark } = this.#sql;
+    durably(this.#options.open.database, () => {
+      setClean.run(1);
+      setMark.run(0, 0);
+      for (const each of covered) cover.run(...each);
+    });
   }
 
   /**
@@ -197,63 +249,78 @@ export class IndexWriter {
    * full-text index keeps deleted words, with its own `secure-delete` some of them, until segments
    * are merged. So the words are merged, and then the whole file is written again.
    */
-  erase(): void {
-    if (!this.hasForgotten) return;
+  #erase(): void {
+    if (this.#sql.state.get()?.["forgotten"] !== 1) return;
     this.#sql.mergeWords.run();
-    this.#open.database.exec("vacuum");
+    this.#options.open.database.exec("vacuum");
     this.#truncateWal();
     this.#sql.setForgotten.run(0);
   }
 
-  close(): void {
-    this.#journal.closeFiles();
-  }
-
-  #transaction(work: () => void): void {
+  /** What was written before the file was written again is in it too, and after a power cut. */
+  #truncateWal(): void {
+    const { database } = this.#options.open;
+    const path = database.location();
+    if (path === null) return;
+    const row = database.prepare("pragma wal_checkpoint(truncate)").get();
+    if (row?.["busy"] !== 0)
+      throw new Error("the index is read, and its journal cannot be cut off");
+    const descriptor = fs.openSync(`${path}-wal`, "r+");
     try {
-      inTransaction(this.#open.database, work);
-    } catch (error) {
-      this.#drafts.clear(); // they say what was not written
-      throw error;
+      fs.fsyncSync(descriptor);
+    } finally {
+      fs.closeSync(descriptor);
     }
   }
 
-  #addFrame(frame: IndexedFrame, touched: Set<LogRowDraft>): void {
-    const { collection, path, start, end, batch } = frame;
-    // One that is not open is compared when it is: its projection is not known here.
-    if (!this.#projections.has(collection)) {
-      this.#doubt(collection);
-      return;
-    }
+  /** The row of a log, if it has one. */
+  #draftOf(path: string): LogRowDraft | undefined {
     const known = this.#drafts.get(path);
-    if (batch === undefined) {
-      if (known !== undefined && known.end <= start) return;
-      // The log was cut back: what its row has of it is no more.
-      if (known !== undefined) {
-        touched.delete(known);
-        this.#remove(collection, known.key);
-      }
-      this.#drafts.delete(path);
-      this.#doubt(collection);
-      return;
-    }
-    const draft = known ?? this.#draftOf(collection, headOf(batch.line).key, start === 0);
-    if (draft !== undefined && end <= draft.end) return; // it has that
-    if (draft?.end === start && draft.crc === batch.commit.prev)
-      this.#addBatch(draft, batch, touched);
-    else this.#doubt(collection);
+    if (known !== undefined) return known;
+    const row = this.#sql.logOf.get(path);
+    if (row === undefined) return undefined;
+    const draft: LogRowDraft = {
+      collection: String(row["collection"]),
+      key: String(row["key"]),
+      path,
+      id: Number(row["id"]),
+      end: Number(row["end_offset"]),
+      crc: String(row["crc"]),
+      damaged: row["damaged"] === 1,
+      isCut: false,
+      place: Number(row["place"]),
+      sortedAt: String(row["sorted_at"]),
+      labels: String(row["labels"]),
+      last: undefined,
+      places: [],
+      words: new Map(),
+      ids: new Map(),
+    };
+    this.#drafts.set(path, draft);
+    return draft;
   }
 
-  /** Has the logs of a collection compared with their rows, also by the next start. */
-  #doubt(collection: string): void {
-    this.#sql.uncover.run(collection);
-    this.#doubtful.add(collection);
+  /** Makes a row. It must not begin in the middle of its log. */
+  #begin(collection: string, key: string): LogRowDraft | undefined {
+    const path = pathOf(collection, key);
+    this.#sql.addLog.run(collection, key, path);
+    return this.#draftOf(path);
   }
 
-  #addBatch(draft: LogRowDraft, batch: IndexedBatch, touched: Set<LogRowDraft>): void {
-    touched.add(draft);
+  #remove(draft: LogRowDraft): void {
+    const { id } = draft;
+    this.#drafts.delete(draft.path);
+    this.#removeLabels(draft);
+    this.#sql.removeWordsAlone.run();
+    this.#sql.removeWords.run(id, id);
+    this.#sql.removePlaces.run(id);
+    this.#sql.removeLog.run(id);
+    this.#sql.setForgotten.run(1);
+  }
+
+  #addBatch(draft: LogRowDraft, batch: IndexedBatch): void {
     const { start, end, commit } = batch;
-    const projection = this.#projections.get(draft.collection);
+    const projection = this.#options.projectionOf(draft.collection);
     for (const record of recordsOf(batch)) {
       const { id, seq } = record;
       const text = projection?.text(record);
@@ -282,94 +349,54 @@ export class IndexWriter {
   }
 
   /** Writes the words in the order of their rows: the full-text index writes out what it has for one that lies before. */
-  #finish(touched: ReadonlySet<LogRowDraft>): void {
-    const drafts = [...touched].sort((a, b) => a.id - b.id);
+  #writeDrafts(): void {
+    const drafts = [...this.#drafts.values()].sort((a, b) => a.id - b.id);
+    const { addWords, addPlace } = this.#sql;
     for (const { id, words } of drafts) {
-      const { addWords } = this.#sql;
       for (const [seq, text] of [...words].sort(([a], [b]) => a - b)) addWords.run(id, seq, text);
     }
-    for (const draft of drafts) this.#writeRow(draft);
-    if (this.#drafts.size > knownLogs) this.#drafts.clear();
+    for (const draft of drafts) {
+      for (const [seq, start] of draft.places) addPlace.run(draft.id, seq, start);
+      if (draft.last !== undefined) this.#writeRow(draft, draft.last);
+      else if (draft.damaged) this.#sql.markDamaged.run(draft.id);
+      if (draft.isCut) this.#sql.cut.run(draft.id);
+    }
   }
 
-  #writeRow(draft: LogRowDraft): void {
-    const { collection, key, id, before, last } = draft;
-    for (const [seq, start] of draft.places.splice(0)) this.#sql.addPlace.run(id, seq, start);
-    draft.words.clear();
-    draft.ids.clear();
-    draft.last = undefined;
-    if (last === undefined) return;
+  #writeRow(draft: LogRowDraft, last: IndexedBatch): void {
+    const { collection, key, id } = draft;
     const { headJson, damaged } = headOf(last.line);
-    const projection = this.#projections.get(collection);
+    const projection = this.#options.projectionOf(collection);
     const head = JSON.parse(headJson) as LogHead;
     const sortedAt = projection?.sortedAt(head).toWellFormed() ?? "";
     const own = projection === undefined ? [] : labelsOf(projection, head);
     const labels = JSON.stringify(own);
-    draft.damaged ||= damaged;
-    if (sortedAt !== before.sortedAt || labels !== before.labels) {
-      removeLabels(this.#sql, collection, key, before);
+    if (sortedAt !== draft.sortedAt || labels !== draft.labels) {
+      this.#removeLabels(draft);
       for (const label of own) this.#sql.addLabel.run(collection, label, sortedAt, key, id);
-      draft.before = { sortedAt, labels };
     }
-    const place = [Number(draft.damaged), draft.place, labels, headJson, id] as const;
-    this.#sql.updateLog.run(sortedAt, last.commit.seq, draft.end, draft.crc, ...place);
+    const { seq } = last.commit;
+    const { end, crc, place } = draft;
+    const isDamaged = Number(draft.damaged || damaged);
+    this.#sql.updateLog.run(sortedAt, seq, end, crc, isDamaged, place, labels, headJson, id);
   }
 
-  #markDamaged(collection: string, key: string): void {
-    this.#sql.markDamaged.run(collection, key);
-    for (const draft of this.#drafts.values()) {
-      if (draft.collection === collection && draft.key === key) draft.damaged = true;
-    }
-  }
-
-  /** A log's row. @param begins one is made where there is none: it must not begin in the middle of a log. */
-  #draftOf(collection: string, key: string, begins: boolean): LogRowDraft | undefined {
-    const name = pathOf(collection, key);
-    const known = this.#drafts.get(name);
-    if (known !== undefined) return known;
-    const row = this.#sql.logOf.get(collection, key);
-    if (row === undefined && !begins) return undefined;
-    const id = row?.["id"] ?? this.#sql.addLog.run(collection, key).lastInsertRowid;
-    const draft: LogRowDraft = {
-      collection,
-      key,
-      id: Number(id),
-      end: Number(row?.["end_offset"] ?? 0),
-      crc: String(row?.["crc"] ?? ""),
-      damaged: row?.["damaged"] === 1,
-      place: Number(row?.["place"] ?? -1),
-      before: {
-        sortedAt: String(row?.["sorted_at"] ?? ""),
-        labels: String(row?.["labels"] ?? "[]"),
-      },
-      last: undefined,
-      places: [],
-      words: new Map(),
-      ids: new Map(),
-    };
-    this.#drafts.set(name, draft);
-    return draft;
-  }
-
-  /** What was written before the file was written again is in it too, and after a power cut. */
-  #truncateWal(): void {
-    const { database } = this.#open;
-    const path = database.location();
-    if (path === null) return;
-    const row = database.prepare("pragma wal_checkpoint(truncate)").get();
-    if (row?.["busy"] !== 0)
-      throw new Error("the index is read, and its journal cannot be cut off");
-    const descriptor = fs.openSync(`${path}-wal`, "r+");
-    try {
-      fs.fsyncSync(descriptor);
-    } finally {
-      fs.closeSync(descriptor);
+  /** Removes the labels that a log's row says it has. */
+  #removeLabels({ collection, key, sortedAt, labels }: LogRowDraft): void {
+    for (const label of parseStored<readonly string[]>(labels)) {
+      this.#sql.removeLabel.run(collection, label, sortedAt, key);
     }
   }
 }
 
+/** Bytes come as plain ones from another thread. */
+function withBuffers(batch: IndexedBatch): IndexedBatch {
+  const buffer = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return { ...batch, body: buffer(batch.body), line: buffer(batch.line) };
+}
+
 /** Names the file of a log by its path in the home. */
-function pathOf(collection: string, key: string): string {
+export function pathOf(collection: string, key: string): string {
   const name = `${fileNameOf(key)}.jsonl`;
   return collection === "" ? name : `${collection}/${name}`;
 }
@@ -383,16 +410,4 @@ export function labelsOf(projection: LogProjection, head: LogHead): readonly str
 /** The full-text index takes ASCII apart as `searchTokens` does: only other texts are taken apart here. */
 function wordsOf(text: string): string {
   return notAscii.test(text) ? searchTokens(text).join(" ") : text;
-}
-
-/** Removes the labels that a log's row says it has. */
-function removeLabels(
-  sql: Statements,
-  collection: string,
-  key: string,
-  row: { readonly sortedAt: string; readonly labels: string },
-): void {
-  for (const label of parseStored<readonly string[]>(row.labels)) {
-    sql.removeLabel.run(collection, label, row.sortedAt, key);
-  }
 }

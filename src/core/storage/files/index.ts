@@ -1,26 +1,29 @@
+import fs from "node:fs";
 import { setImmediate as nextPass } from "node:timers/promises";
-import type { Worker } from "node:worker_threads";
-import { isThroughlineError } from "../../errors.ts";
+import { ThroughlineError, unavailable } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { awaited, systemTimers, type Timers } from "../../timers.ts";
 import type { LogProjection } from "../log-store.ts";
 import type { IndexBehind } from "../storage.ts";
-import { type IndexCoverage, IndexFile, lost } from "./index-file.ts";
+import { addSegment, type IndexedSegment, type ReadJournal, sharedViews } from "./index-journal.ts";
 import {
-  type IndexedSegment,
-  type JournalFiles,
-  sharedBytes,
-  sharedViews,
-} from "./index-journal.ts";
-import { type Asked, IndexQueue, type IndexReport, type IndexRequest } from "./index-queue.ts";
-import type { Fault, Statements } from "./index-schema.ts";
-import type { ThreadData, ThreadMessage } from "./index-thread.ts";
+  beginIndex,
+  durably,
+  type Fault,
+  faultOf,
+  type OpenDatabase,
+  openIndexFile,
+  removeLeftIndex,
+  type Statements,
+} from "./index-schema.ts";
+import { type Answer, IndexWorker } from "./index-worker.ts";
+import { type Asked, type IndexRequest, IndexWriter } from "./index-writer.ts";
 
 /**
- * A home that is open for a moment needs no thread. Start it after this many groups of appends or milliseconds, after
- * this many logs were read for the index, or before so many bytes of the journal are read or of the index erased.
+ * A home that is open for a moment needs no thread. Start it after this many groups of appends or milliseconds, or
+ * before so many bytes of the journal are read or of the index erased.
  */
-const threadAfter = { ms: 1_000, groups: 1_024, adds: 64, bytes: 1024 * 1024 } as const;
+const threadAfter = { ms: 1_000, groups: 1_024, bytes: 1024 * 1024 } as const;
 /** Bytes of the journal that this thread writes in one transaction: some milliseconds. */
 const ownSliceBytes = 64 * 1024;
 /** Appends wait while the index lacks more bytes of the journal than this, which bounds the journal. */
@@ -32,74 +35,105 @@ interface IndexOptions {
   readonly logger?: Logger | undefined;
   readonly timers?: Timers | undefined;
   /** What the journal is read with. @default `node:fs` */
-  readonly files?: JournalFiles | undefined;
+  readonly read?: ReadJournal | undefined;
   /** @default 128 MiB */
   readonly mostBehindBytes?: number | undefined;
 }
 
+/**
+ * What the index has of a collection when a home is opened.
+ *
+ * - `"all"`: every log. The last process noted so at its end, and no name in the directory changed since.
+ * - `"names"`: the same, but names changed: it is enough to compare them.
+ * - `"covered"`: every log, but for what the journal holds. What other programs changed is not known.
+ * - `"unknown"`: each log must be compared with it.
+ */
+export type IndexCoverage = "all" | "names" | "covered" | "unknown";
+
 /** What is in memory of a collection. */
 interface IndexPart {
+  readonly collection: string;
+  readonly projection: LogProjection;
   /** When its directory had last changed, if it was compared with the index. */
   readonly comparedAt: string | undefined;
-  /**
-   * The index may lack something of its logs: they must be compared, those that are open too.
-   *
-   * @param isLost it lacks all of them, and will not get what the journal holds.
-   */
-  doubt(isLost: boolean): void;
+  /** The index may lack something of its logs: they must be compared, those that are open too. */
+  doubt(): void;
 }
 
+/** What to do with a file that does not take what is asked. To begin it again is an answer to `"replace"`. */
+type IfRefused = "keep" | "replace if full" | "replace";
+
 /**
- * The index of a home, which several collections share. This thread reads its file; another one reads the journal and
- * writes it. Where there is no other, this one does, a slice at a time.
+ * The index of a home, which several collections share: one `index.db`. This thread reads it; another one reads the
+ * journal and writes it. Where there is no other, this one does what is asked for, a slice at a time. A damaged file is
+ * never an error to a person: everything in it is derived, so it is deleted and begun again.
  */
 export class FileIndex {
+  readonly #path: string | undefined;
   readonly #options: IndexOptions;
   readonly #timers: Timers;
   readonly #parts = new Map<string, IndexPart>();
-  readonly #projections = new Map<string, LogProjection>();
-  readonly file: IndexFile;
+  #open: OpenDatabase;
+  /** The process before this one closed the index itself: no log is ahead of it. */
+  readonly clean: boolean;
+  /** How often the file was thrown away. */
+  losses = 0;
   readonly #lossesBefore: number;
-  #memory = new SharedArrayBuffer(sharedBytes);
-  #shared = sharedViews(this.#memory);
+  /**
+   * The collections whose logs the index has, but for what the journal holds; each with when its directory had
+   * last changed, if that was noted at a clean end.
+   */
+  readonly covered = new Map<string, string | null>();
+  /** Any segment that is begun gets a greater number: by these the index knows what it has. */
+  readonly nth: number;
+  /** Where the index is in the journal of the last process, until its segments are known. */
+  #found: { readonly nth: number; readonly position: number } | undefined;
+  #shared = sharedViews();
   /** Those that the index has yet to read. */
-  #segments: IndexedSegment[] = [];
-  /** Where the index is in the journal of the last process, until that is told. */
-  #found: IndexFile["mark"] | undefined;
-  /** What writes: a thread, or this one while something was asked for. */
-  #worker: Worker | undefined;
-  #queue: IndexQueue | undefined;
-  #isWriting = false;
-  /** In their order, until they are answered. */
-  readonly #requests: (Asked & { readonly resolve: (answer: Fault | undefined) => void })[] = [];
+  readonly #segments: IndexedSegment[] = [];
+  #thread: IndexWorker | undefined;
+  /** What writes where there is no thread. */
+  #writer: IndexWriter | undefined;
   /** No thread can be started, or none can read what is only in memory. */
   #isAlone = false;
   #groups = 0;
-  #adds = 0;
-  #erasing: Promise<void> = Promise.resolve();
   #cancelTimer: (() => void) | undefined;
+  /** Settles when all that was asked for is done. */
+  #asked: Promise<void> = Promise.resolve();
   #closing: Promise<void> | undefined;
+  #isClosed = false;
 
   /**
-   * Opens the index of a home, creating it if need be. Never fails for what is in the file.
+   * Opens the index of a home, creating it if need be. Never fails for what is in the file: one that is damaged,
+   * of another version or not ours alone is thrown away, and everything in it comes back from the logs. On a
+   * disk that takes no file the index is kept in memory.
    *
-   * @param path `undefined`: it is kept in memory.
+   * @param path `undefined`: in memory from the start.
    */
   constructor(path: string | undefined, options: IndexOptions = {}) {
+    this.#path = path;
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
-    this.file = new IndexFile(path, () => this.#lost());
-    this.#lossesBefore = this.file.losses;
-    this.#found = this.file.mark;
-    this.file.runQuietly(() => {
-      const isErased = this.sql.state.get()?.["forgotten"] !== 1;
-      if (!isErased) void this.erase().catch(() => undefined); // what a dead process had yet to remove
-    });
-  }
-
-  /** Any segment that is begun gets a greater number: by these the index knows what it has. */
-  get nth(): number {
-    return this.file.mark.nth;
+    this.#open = (path && openIndexFile(path, true)) || beginIndex(path);
+    let found: Record<string, unknown> = {};
+    try {
+      found = this.sql.state.get() ?? {};
+      for (const { collection, changed } of this.sql.covered.all()) {
+        this.covered.set(String(collection), changed as string | null);
+      }
+      durably(this.#open.database, () => this.sql.setClean.run(0));
+    } catch (error) {
+      if (faultOf(error) === undefined) throw error;
+      // A flag that cannot be taken back would say of the next start that nothing is behind.
+      this.#replace();
+      found = {};
+    }
+    const { clean, forgotten, nth = 0, mark = 0 } = found;
+    this.clean = clean === 1;
+    this.nth = Number(nth);
+    this.#found = { nth: this.nth, position: Number(mark) };
+    this.#lossesBefore = this.losses; // these are no news to anybody
+    if (forgotten === 1) void this.erase().catch(() => undefined); // what a dead process had yet to remove
   }
 
   /** Position in the journal up to which the index is complete. */
@@ -116,25 +150,57 @@ export class FileIndex {
     return { bytes: Math.max(0, this.durable - this.mark) };
   }
 
+  /** @throws ThroughlineError `THROUGHLINE_CLOSED` */
   get sql(): Statements {
-    return this.file.sql;
+    this.#assertOpen();
+    return this.#open.sql;
+  }
+
+  #assertOpen(): void {
+    if (!this.#isClosed) return;
+    throw new ThroughlineError("the index is closed", { code: "THROUGHLINE_CLOSED" });
+  }
+
+  /** How long the file is, with its journal. */
+  get #bytes(): number {
+    const path = this.#path;
+    if (path === undefined || this.#open.isInMemory) return 0;
+    const sizeOf = (name: string) => fs.statSync(name, { throwIfNoEntry: false })?.size ?? 0;
+    return sizeOf(path) + sizeOf(`${path}-wal`);
   }
 
   /** @param changed when the directory of the collection last changed. */
   coverageOf(collection: string, changed: string | undefined): IndexCoverage {
-    const noted = this.file.covered.get(collection);
+    const noted = this.covered.get(collection);
     if (noted === undefined) return "unknown";
-    if (noted === null || !this.file.clean) return "covered";
+    if (noted === null || !this.clean) return "covered";
     return noted === changed ? "all" : "names";
   }
 
+  /**
+   * Reads the file. When that shows that it is of no use, all is thrown away.
+   *
+   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: that happened, or the disk is full or the system lacks something.
+   */
+  run<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (cause) {
+      const fault = faultOf(cause);
+      if (fault === undefined) throw cause;
+      return this.#failed(fault, cause);
+    }
+  }
+
+  // What the journal says
+
   /** Begins to read the journal for a collection. */
-  open(collection: string, projection: LogProjection, part: IndexPart): void {
+  open(part: IndexPart): void {
+    const { collection, projection } = part;
     this.#parts.set(collection, part);
-    this.#projections.set(collection, projection);
     const { module } = projection;
-    if (module === undefined) this.#endThread();
-    else this.#tell({ collection, module });
+    if (module === undefined) this.#beAlone();
+    else this.#thread?.tell({ collection, module });
   }
 
   /** Begins to read a segment of the journal. Those of a dead process come first, in their order. */
@@ -149,40 +215,35 @@ export class FileIndex {
         : position;
       this.#found = undefined;
     }
-    const { mark } = this;
-    while (this.#segments[1] !== undefined && this.#segments[1].position <= mark)
-      this.#segments.shift();
-    this.#segments.push(segment);
-    this.#tell({ segment });
+    addSegment(this.#segments, segment, this.mark);
+    this.#thread?.tell({ segment });
   }
 
   /** Has the index read the journal up to this position: all before it is durable. */
   published(position: number): void {
-    this.#shared.marks[0] = position;
-    Atomics.add(this.#shared.wake, 0, 1);
-    if (this.#worker !== undefined) {
-      if (Atomics.load(this.#shared.wake, 1) === 1) Atomics.notify(this.#shared.wake, 0);
-    } else if (this.#isAlone) this.#later(10);
-    else if (++this.#groups >= threadAfter.groups) this.#startThread();
-    else this.#later(threadAfter.ms);
+    const { marks, wake } = this.#shared;
+    marks[0] = position;
+    Atomics.add(wake, 0, 1);
+    if (this.#thread === undefined) this.#startThreadSoon();
+    else if (Atomics.load(wake, 1) === 1) Atomics.notify(wake, 0);
   }
 
-  /** Whether appends wait: it is far behind, and the disk is not full, where waiting does not help. */
+  // What is asked for
+
+  /** Whether appends wait: the index is far behind. */
   get isFar(): boolean {
-    const most = this.#options.mostBehindBytes ?? mostBehindBytes;
-    return this.durable - this.mark > most && Atomics.load(this.#shared.wake, 2) === 0;
+    return this.behind.bytes > this.#most;
+  }
+
+  get #most(): number {
+    return this.#options.mostBehindBytes ?? mostBehindBytes;
   }
 
   /** Resolves when the index is not far behind, or nothing helps, since the disk is full. */
   async room(): Promise<void> {
-    if (this.isFar) this.#startThread();
-    while (this.isFar && this.#closing === undefined) await awaited(this.moved());
-  }
-
-  /** Resolves when the index may have moved on; after a second in any case, should its thread have died. */
-  async moved(): Promise<void> {
-    const { wake } = this.#shared;
-    await Atomics.waitAsync(wake, 3, Atomics.load(wake, 3), 1_000).value;
+    if (!this.isFar) return;
+    this.#startThread();
+    await this.ask({ do: "catch up", but: this.#most }).catch(() => undefined);
   }
 
   /**
@@ -191,11 +252,16 @@ export class FileIndex {
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
    */
   sync(position = this.durable): Promise<void> {
-    return this.ask({ do: "sync" }, position);
+    return this.ask({ do: "sync" }, "keep", position);
+  }
+
+  /** The same; an index that does not take it is begun again from the logs. */
+  syncOrLose(position: number): Promise<void> {
+    return this.ask({ do: "sync" }, "replace", position);
   }
 
   /**
-   * Resolves when the index has all that is stored now.
+   * Resolves when the index has all that is stored now. One that a full disk does not let grow is begun again.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
    */
@@ -203,57 +269,40 @@ export class FileIndex {
     const { bytes } = this.behind;
     if (bytes === 0) return;
     if (bytes > threadAfter.bytes) this.#startThread();
-    await this.ask({ do: "catch up" });
-  }
-
-  /** As `sync`; an index that does not take it is begun again from the logs. */
-  syncOrLose(position: number): Promise<void> {
-    return this.#insistOn({ do: "sync" }, position);
+    await this.ask({ do: "catch up" }, "replace if full");
   }
 
   /** Never rejects: on a full disk nothing is noted. */
   async cover(collection: string, isCovered: boolean): Promise<void> {
-    if (!isCovered) this.file.covered.delete(collection);
+    if (!isCovered) this.covered.delete(collection);
     // What was noted when it was opened still holds.
-    else if (this.file.covered.has(collection)) return;
+    else if (this.covered.has(collection)) return;
     await this.ask({ do: "cover", collection, isCovered }).catch(() => undefined);
+  }
+
+  /** Takes up what was read of a log. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
+  add(read: Omit<IndexRequest & { readonly do: "add" }, "do">): Promise<void> {
+    this.#startThreadSoon();
+    return this.ask({ do: "add", ...read }, "replace if full");
+  }
+
+  /** Resolves when the index does not have a log any more; its bytes are in the file until `erase`. */
+  remove(collection: string, key: string): Promise<void> {
+    if (this.#bytes > threadAfter.bytes) this.#startThread();
+    return this.ask({ do: "remove", collection, key }, "replace");
   }
 
   /**
    * Resolves when nothing is left in the index file of the words, ids and heads of logs that were removed, deleted or
-   * not. That takes time in proportion to the index. A crash in between is made good when the index is opened.
+   * not. That takes time in proportion to the index; a file that cannot be erased goes whole. A crash in between is
+   * made good when the index is opened.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: bytes may be left; call it again.
    */
-  erase(): Promise<void> {
-    const erasing = this.#erasing.then(async () => {
-      if (this.file.bytes > threadAfter.bytes) this.#startThread();
-      // It must have an end: a file that cannot be erased goes whole.
-      await this.#insistOn({ do: "erase" });
-      this.file.assertNothingLeft();
-    });
-    this.#erasing = erasing.catch(() => undefined);
-    return erasing;
-  }
-
-  /** Removes a log; the file goes whole where it does not take that. */
-  remove(collection: string, key: string): Promise<void> {
-    if (this.file.bytes > threadAfter.bytes) this.#startThread();
-    return this.#insistOn({ do: "remove", collection, key });
-  }
-
-  /**
-   * Gives up the file of the index where that makes room for as many bytes; it is filled again from the logs.
-   *
-   * @returns whether it did.
-   */
-  async makeRoom(bytes: number): Promise<boolean> {
-    const has = this.file.bytes;
-    if (has === 0 || has < bytes) return false;
-    const worker = this.#worker;
-    this.file.lose(has < bytes + emptyBytes);
-    await worker?.terminate(); // it has the file open
-    return true;
+  async erase(): Promise<void> {
+    if (this.#bytes > threadAfter.bytes) this.#startThread();
+    await this.ask({ do: "erase" }, "replace");
+    if (this.#path !== undefined && this.#open.isInMemory) removeLeftIndex(this.#path);
   }
 
   /**
@@ -262,28 +311,158 @@ export class FileIndex {
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: it was not done; if the file was useless, it was begun again.
    * @throws ThroughlineError `THROUGHLINE_CLOSED`
    */
-  async ask(request: IndexRequest, until = this.durable): Promise<void> {
-    const { losses, opened: _ } = this.file; // throws once it is closed
-    if (request.do === "add" && ++this.#adds === threadAfter.adds) this.#startThread();
-    const answered = new Promise<Fault | undefined>((resolve) => {
-      this.#requests.push({ request, until, resolve });
-    });
-    this.#tell({ request, until });
-    const answer = await awaited(answered);
-    if (losses !== this.file.losses) throw lost();
-    if (answer === undefined) return;
-    // A file that lacks what is asked of it is of no use. One that is begun again twice goes on in memory.
-    const isUseless = answer === "full" && (request.do === "add" || request.do === "catch up");
-    this.file.failed(isUseless ? "useless" : answer);
+  async ask(
+    request: IndexRequest,
+    ifRefused: IfRefused = "keep",
+    until = this.durable,
+  ): Promise<void> {
+    this.#assertOpen();
+    const { losses } = this;
+    const done = this.#asked.then(() => this.#perform({ request, until }, losses, ifRefused));
+    this.#asked = done.catch(() => undefined);
+    await awaited(done);
   }
 
-  async #insistOn(request: IndexRequest, until?: number): Promise<void> {
-    const { losses } = this.file;
-    await this.ask(request, until).catch((error) => {
-      if (!isThroughlineError(error, "THROUGHLINE_UNAVAILABLE")) throw error;
-      if (losses === this.file.losses) this.file.lose();
-    });
+  /** One request at a time. If its thread dies, the rest is done here, perhaps once more. */
+  async #perform(asked: Asked, losses: number, ifRefused: IfRefused): Promise<void> {
+    let answer: Answer = "again";
+    while (answer === "again" && losses === this.losses) {
+      this.#assertOpen();
+      answer = await (this.#thread?.perform(asked) ?? this.#performHere(asked));
+    }
+    if (losses !== this.losses) {
+      if (ifRefused === "replace") return;
+      throw lost();
+    }
+    if (answer === undefined || answer === "again") return;
+    if (ifRefused === "replace") this.lose();
+    else this.#failed(answer === "full" && ifRefused === "replace if full" ? "useless" : answer);
   }
+
+  /** Does a slice of what was asked for. */
+  async #performHere(asked: Asked): Promise<Answer> {
+    try {
+      this.#writer ??= new IndexWriter({
+        open: this.#open,
+        projectionOf: (collection) => this.#parts.get(collection)?.projection,
+        segments: this.#segments,
+        marks: this.#shared.marks,
+        onDoubt: (collection) => this.#doubt(collection),
+        read: this.#options.read,
+      });
+      if (this.#writer.perform(asked, ownSliceBytes)) return undefined;
+    } catch (error) {
+      return faultOf(error) ?? "useless";
+    }
+    await nextPass();
+    return "again";
+  }
+
+  #doubt(collection: string): void {
+    this.covered.delete(collection);
+    this.#parts.get(collection)?.doubt();
+  }
+
+  // The thread
+
+  #startThreadSoon(): void {
+    if (++this.#groups >= threadAfter.groups) this.#startThread();
+    else if (!this.#isAlone && this.#closing === undefined)
+      this.#cancelTimer ??= this.#timers.after(threadAfter.ms, () => this.#startThread());
+  }
+
+  #startThread(): void {
+    if (this.#thread !== undefined || this.#isAlone || this.#closing !== undefined) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const path = this.#path;
+    const { memory, wake } = this.#shared;
+    const isUnsure = !this.clean && this.losses === 0;
+    try {
+      if (path !== undefined && !this.#open.isInMemory)
+        this.#thread = new IndexWorker({ path, memory, isUnsure }, wake, {
+          hear: (report) => ("lost" in report ? this.lose() : this.#doubt(report.doubtful)),
+          ended: () => this.#beAlone(),
+        });
+    } catch {
+      // The system gives no more threads. The journal, which may wait for this call, goes on.
+    }
+    if (this.#thread === undefined) this.#isAlone = true;
+    else this.#writer = undefined;
+    for (const segment of this.#segments) this.#thread?.tell({ segment });
+    for (const { collection, projection } of this.#parts.values()) {
+      if (projection.module !== undefined)
+        this.#thread?.tell({ collection, module: projection.module });
+    }
+  }
+
+  /** From now on this thread writes. */
+  #beAlone(): void {
+    this.#isAlone = true;
+    void this.#leaveThread();
+  }
+
+  /** The thread sees nothing that is noted from here on, nor is what it notes. */
+  async #leaveThread(): Promise<void> {
+    const thread = this.#thread;
+    const { durable, mark } = this;
+    this.#thread = undefined;
+    this.#writer = undefined;
+    this.#shared = sharedViews();
+    this.#shared.marks.set([durable, mark]);
+    await thread?.leave();
+  }
+
+  // Loss
+
+  #failed(fault: Fault, cause?: unknown): never {
+    if (fault !== "useless")
+      throw unavailable("the index cannot go on: the disk or the system is full", cause);
+    this.lose();
+    throw lost(cause);
+  }
+
+  /** Throws away all that is in the file, and begins it again, empty, or in memory. */
+  lose(inMemory = false): void {
+    this.#assertOpen(); // once it is closed, the file may be another process's
+    this.#replace(inMemory);
+    if (this.#open.isInMemory) this.#isAlone = true;
+    if (this.#found !== undefined) this.#found = { nth: 0, position: 0 };
+    // All logs are compared with the new one: what the journal holds of them is in them.
+    this.#shared.marks[1] = this.durable;
+    void this.#leaveThread();
+    for (const part of this.#parts.values()) part.doubt();
+    if (this.#closing !== undefined) return;
+    this.#options.logger?.warn({}, "the index was damaged and is being rebuilt from the logs");
+  }
+
+  #replace(inMemory = false): void {
+    try {
+      this.#open.database.close();
+    } catch {
+      // It may be closed already, and is of no use in any case.
+    }
+    this.covered.clear();
+    this.losses++;
+    // The disk spoilt it twice: it is kept in memory.
+    this.#open = beginIndex(this.#path, inMemory || this.losses >= 2);
+  }
+
+  /**
+   * Gives up the file of the index where that makes room for as many bytes; it is filled again from the logs.
+   *
+   * @returns whether it did.
+   */
+  async makeRoom(bytes: number): Promise<boolean> {
+    const has = this.#bytes;
+    if (has === 0 || has < bytes) return false;
+    const thread = this.#thread;
+    this.lose(has < bytes + emptyBytes);
+    await thread?.leave(); // it has the file open
+    return true;
+  }
+
+  // The end
 
   /** Writes out what the journal holds, in every collection, and closes the file. Closing twice is closing once. */
   close(): Promise<void> {
@@ -292,167 +471,21 @@ export class FileIndex {
   }
 
   async #close(): Promise<void> {
-    await this.#erasing;
     this.#cancelTimer?.();
     await this.sync().catch(() => undefined); // it is not complete then
-    const worker = this.#worker;
-    if (worker !== undefined) {
-      const ended = new Promise((resolve) => worker.once("exit", resolve));
-      this.#tell("end");
-      await awaited(ended);
-    }
-    this.#queue?.close();
     // What was lost is given to the next process: not all was compared with the new file.
-    const isComplete = this.mark >= this.durable && this.file.losses === this.#lossesBefore;
-    const used = Array.from(this.#parts, ([name, { comparedAt }]) => [name, comparedAt] as const);
-    this.file.close(isComplete, new Map(used));
-  }
-
-  /** Tells what writes. Where that is this thread, its queue is begun when there is something to do. */
-  #tell(message: ThreadMessage): void {
-    if (this.#worker !== undefined) {
-      this.#worker.postMessage(message);
-      Atomics.add(this.#shared.wake, 0, 1);
-      Atomics.notify(this.#shared.wake, 0);
-      return;
-    }
-    if (message === "end" || "module" in message) return;
-    this.#queue?.receive(message);
-    if ("request" in message) void this.#write();
-  }
-
-  #hear = (report: IndexReport): void => {
-    if ("answer" in report) this.#requests.shift()?.resolve(report.answer);
-    else if ("lost" in report) this.file.lose();
-    else {
-      this.file.covered.delete(report.doubtful);
-      this.#parts.get(report.doubtful)?.doubt(false);
-    }
-  };
-
-  #ownQueue(): IndexQueue {
-    if (this.#queue !== undefined) return this.#queue;
-    const { opened } = this.file;
-    const { files } = this.#options;
-    const given = [opened, this.#projections, this.#shared, ownSliceBytes, this.#hear] as const;
-    this.#queue = new IndexQueue(...given, files);
-    for (const segment of this.#segments) this.#queue.receive({ segment });
-    for (const { request, until } of this.#requests) this.#queue.receive({ request, until });
-    return this.#queue;
-  }
-
-  #endOwnQueue(): void {
-    this.#queue?.close();
-    this.#queue = undefined;
-  }
-
-  /** Writes what was asked for, and all that the journal holds where no other thread will. */
-  async #write(): Promise<void> {
-    if (this.#isWriting) return;
-    this.#isWriting = true;
-    for (let hasMore = true; hasMore && this.#worker === undefined; ) {
-      const isBehind = this.#isAlone && this.mark < this.durable && this.#closing === undefined;
-      if (!isBehind && this.#requests.length === 0) break;
-      hasMore = this.#ownQueue().step(isBehind ? this.durable : 0);
-      if (hasMore) await nextPass();
-    }
-    this.#isWriting = false;
-    const waitMs = this.#queue?.waitMs ?? 0;
-    if (this.#isAlone && waitMs > 0) this.#later(waitMs);
-  }
-
-  /** Has the journal read, by a thread if there can be one. */
-  #later(ms: number): void {
-    if (this.#cancelTimer !== undefined || this.#closing !== undefined) return;
-    this.#cancelTimer = this.#timers.after(ms, () => {
-      this.#cancelTimer = undefined;
-      if (this.#closing !== undefined) return;
-      this.#startThread();
-      if (this.#isAlone) void this.#write();
+    const isComplete = this.mark >= this.durable && this.losses === this.#lossesBefore;
+    const covered = [...this.#parts.values()].flatMap(({ collection, comparedAt }) => {
+      const isCovered = comparedAt !== undefined || this.covered.has(collection);
+      return isCovered ? [[collection, comparedAt ?? null] as const] : [];
     });
-  }
-
-  #startThread(): void {
-    if (this.#worker !== undefined || this.#isAlone || this.#closing !== undefined) return;
-    const modules = Array.from(this.#projections, ([name, { module }]) => [name, module] as const);
-    const { path, isInMemory } = this.file;
-    if (path === undefined || isInMemory || modules.some(([, module]) => module === undefined)) {
-      this.#beAlone();
-      return;
-    }
-    this.#cancelTimer?.();
-    this.#cancelTimer = undefined;
-    const { Worker: Thread } = process.getBuiltinModule("node:worker_threads"); // loading it takes 1 ms
-    const isUnsure = !this.file.clean && this.file.losses === 0;
-    const data: ThreadData = { path, memory: this.#memory, isUnsure };
-    let worker: Worker;
-    try {
-      worker = new Thread(threadFile(), {
-        name: "throughline-index",
-        workerData: data,
-        // Its objects are short-lived: a larger young generation takes memory and saves no time.
-        resourceLimits: { maxYoungGenerationSizeMb: 8 },
-      });
-    } catch {
-      // The system gives no more threads. The journal, which may wait for this call, goes on.
-      this.#beAlone();
-      return;
-    }
-    this.#endOwnQueue();
-    this.#worker = worker;
-    worker.on("message", (report: IndexReport) => {
-      if (worker === this.#worker) this.#hear(report);
-    });
-    worker.on("error", () => this.#endThread(worker));
-    worker.on("exit", () => this.#endThread(worker));
-    worker.unref(); // last: a listener holds the process. Who waits for an answer does too
-    for (const segment of this.#segments) this.#tell({ segment });
-    for (const [collection, module] of modules) {
-      if (module !== undefined) this.#tell({ collection, module });
-    }
-    for (const { request, until } of this.#requests) this.#tell({ request, until });
-  }
-
-  /** From now on this thread writes. */
-  #beAlone(): void {
-    this.#isAlone = true;
-    void this.#write();
-  }
-
-  /** There is no thread any more. What it had not answered is done here, perhaps once more. */
-  #endThread(worker = this.#worker): void {
-    if (worker === undefined || worker !== this.#worker) return;
-    this.#leaveThread();
-    this.#beAlone();
-  }
-
-  /** It may still write for a moment: it sees nothing that is noted from here on, nor is what it notes. */
-  #leaveThread(): void {
-    void this.#worker?.terminate();
-    this.#worker = undefined;
-    const { durable, mark } = this;
-    this.#memory = new SharedArrayBuffer(sharedBytes);
-    this.#shared = sharedViews(this.#memory);
-    this.#shared.marks.set([durable, mark]);
-  }
-
-  /** The file was begun again, and is empty. */
-  #lost(): void {
-    this.#endOwnQueue();
-    if (this.file.isInMemory) this.#isAlone = true;
-    this.#leaveThread();
-    for (const { resolve } of this.#requests.splice(0)) resolve("useless");
-    if (this.#found !== undefined) this.#found = { nth: 0, position: 0 };
-    // All logs are compared with the new one: what the journal holds of them is in them.
-    this.#shared.marks[1] = this.durable;
-    for (const part of this.#parts.values()) part.doubt(true);
-    if (this.#closing !== undefined) return;
-    this.#options.logger?.warn({}, "the index was damaged and is being rebuilt from the logs");
+    if (isComplete) await this.ask({ do: "end", covered }).catch(() => undefined);
+    await this.#thread?.end();
+    this.#isClosed = true;
+    this.#open.database.close();
   }
 }
 
-/** Beside this file in the sources; in a folder of its own in what is published. */
-function threadFile(): URL {
-  const isSource = import.meta.url.endsWith(".ts");
-  return new URL(isSource ? "./index-thread.ts" : "../workers/index-thread.js", import.meta.url);
+function lost(cause?: unknown): ThroughlineError {
+  return unavailable("the index could not be used, and is being rebuilt from the logs", cause);
 }

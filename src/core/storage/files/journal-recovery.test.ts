@@ -24,7 +24,7 @@ test("a start after a kill opens no log but those that are asked for, and all ot
   const { logs } = await openLarge(disk);
   for (let i = 0; i < 50; i++) await logs.append(`k${i}`, [record("m")]);
   const image = processDeathImage(disk);
-  const opened = await openLarge(image, ({ file }) => file.covered.set("chats", null));
+  const opened = await openLarge(image, ({ covered }) => covered.set("chats", null));
   assert.deepEqual(opensOf(image), []);
   assert.equal((await opened.logs.tail("k7", 1))?.seq, 1);
   assert.deepEqual([...new Set(opensOf(image))], [`open ${logOf("k7")}`]);

@@ -2,7 +2,13 @@
 import { basename, dirname, join } from "node:path";
 import { KeyedMutex } from "../../mutex.ts";
 import type { DiskFile } from "../disk/disk.ts";
-import { batchAt, batchesBackward, batchesForward, readExactly } from "./batch-reader.ts";
+import {
+  batchAt,
+  batchesBackward,
+  batchesForward,
+  readExactly,
+  recordsOf,
+} from "./batch-reader.ts";
 import type { CollectionIndex } from "./collection-index.ts";
 import { headOf } from "./commit.ts";
 import {
@@ -314,9 +320,17 @@ export class RecoveredLogs {
       const batch = last && batchAt(last.bytes, last.offset);
       if (batch === undefined) continue;
       const { seq, crc } = batch.commit;
-      index.recovered({ ...headOf(batch.line), seq, crc, end: batch.end }, changes[0]?.offset ?? 0);
+      const state = { ...headOf(batch.line), seq, crc, end: batch.end };
+      index.recovered(state, changes[0]?.offset ?? 0, () => idsIn(changes));
     }
   }
+}
+
+/** The ids of the records in these changes, with their numbers. */
+function idsIn(changes: readonly Change[]): readonly (readonly [id: string, seq: number])[] {
+  const batches = changes.map(({ bytes, offset }) => batchAt(bytes, offset));
+  const records = batches.flatMap((batch) => (batch === undefined ? [] : recordsOf(batch)));
+  return records.map(({ id, seq }) => [id, seq]);
 }
 
 /** The key of a log, if the journal holds its beginning. */

@@ -3,11 +3,16 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { isThroughlineError } from "../../errors.ts";
 import type { DiskEntry, DiskFile } from "../disk/disk.ts";
-import { type Batch, recordsOf } from "./batch-reader.ts";
-import type { CollectionIndex } from "./collection-index.ts";
+import type { Batch } from "./batch-reader.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
-import { isCode, isDiskError, isTemporaryName, logTemporary, unlessAbsent } from "./file-ports.ts";
-import type { IndexEntry } from "./index-writer.ts";
+import {
+  isCode,
+  isDiskError,
+  isTemporaryName,
+  isThere,
+  logTemporary,
+  unlessAbsent,
+} from "./file-ports.ts";
 import { isSurelyOurs } from "./log-end.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
 
@@ -20,66 +25,54 @@ const addedBytes = 256 * 1024;
  * another file. A log that holds less than the index knew is an older copy, and is reported.
  */
 export async function followIndex(ports: LogPorts, log: LogFile): Promise<void> {
+  const { file } = ports.index;
+  for (let isWhole = false; !isWhole; ) {
+    const { losses } = file;
+    const isLost = () => losses !== file.losses;
+    try {
+      await follow(ports, log, isLost);
+    } catch (error) {
+      // One that was begun again twice is in memory, and refuses nothing.
+      if (!isLost() || losses >= 2) throw error;
+    }
+    isWhole = !isLost(); // or it is empty now
+  }
+}
+
+async function follow(ports: LogPorts, log: LogFile, isLost: () => boolean): Promise<void> {
   const { index } = ports;
   const { key } = log;
-  const { losses } = index.file.file;
   // The index remembers damage that was found: the tail of a log alone does not show it.
   if (index.isDamaged(key)) log.damaged = true;
-  const isSame = (entry: IndexEntry | undefined) => entry?.end === log.end && entry.crc === log.crc;
   let entry = index.entry(key);
-  if (isSame(entry)) {
-    // What it has yet to read in the journal.
-    if (!isSame(index.written(key))) await remember(index, log);
-    return losses === index.file.file.losses ? undefined : followIndex(ports, log);
-  }
   // The journal may say that the log was cut back, which the index has yet to read.
   if (entry !== undefined && entry.end > log.end) {
     await index.file.catchUp().catch(() => undefined);
     entry = index.entry(key);
   }
+  if (entry?.end === log.end && entry.crc === log.crc) return;
   let from = 0;
   if (entry !== undefined) {
     if (await log.hasCommit(entry.end, entry.crc)) from = entry.end;
     else {
-      reportOlderCopy(ports, log, entry.seq);
-      index.remove(key);
+      if (entry.end > 0) reportOlderCopy(ports, log, entry.seq); // or the log was cut back
+      await index.remove(key);
     }
   }
-  try {
-    if (losses === index.file.file.losses) return await addFrom(index, log, from);
-  } catch (error) {
-    // One that was begun again twice is in memory, and refuses nothing.
-    if (losses === index.file.file.losses || losses >= 2) throw error;
-  }
-  return followIndex(ports, log); // it is empty now
-}
-
-/** Gives the index what a log has from an offset on. */
-async function addFrom(index: CollectionIndex, log: LogFile, start: number): Promise<void> {
-  let from = start;
   let batches: Batch[] = [];
   let bytes = 0;
-  for await (const batch of log.batches(start)) {
-    batches.push(batch);
-    bytes += batch.end - batch.start;
-    if (bytes < addedBytes) continue;
-    await index.add(log, batches, from);
-    from = batch.end;
+  const add = async () => {
+    if (!isLost()) await index.add(log, batches, from);
+    from = batches.at(-1)?.end ?? from;
     batches = [];
     bytes = 0;
-  }
-  if (batches.length > 0 || log.damaged) await index.add(log, batches, from);
-}
-
-/** Notes the ids that the index has yet to read in the journal. */
-async function remember(index: CollectionIndex, log: LogFile): Promise<void> {
-  if (!index.lacksIds(log.key)) return;
-  const from = index.written(log.key)?.end ?? 0;
-  const ids: (readonly [string, number])[] = [];
+  };
   for await (const batch of log.batches(from)) {
-    for (const { id, seq } of recordsOf(batch)) ids.push([id, seq]);
+    batches.push(batch);
+    bytes += batch.end - batch.start;
+    if (bytes >= addedBytes) await add();
   }
-  index.remember(log.key, ids);
+  if (batches.length > 0 || log.damaged) await add();
 }
 
 /** What is said of a log that lacks what the index knew: up to record `known`. */
@@ -131,11 +124,59 @@ export async function compare(
   logs: Logs,
   isOver: () => boolean,
 ): Promise<boolean> {
-  const { disk, directory, index } = ports;
+  const { disk, directory, index, collection } = ports;
   // The keys come first: a log that is made from now on is not missing in the listing.
   const keys: string[] = [];
   for (const key of index.keys()) if (keys.push(key) % keysAtOnce === 0) await setImmediate();
   const listing = (await disk.list(directory).catch(unlessAbsent)) ?? [];
+  let isKnown = await sweep(logs, keys, listing);
+  // The next start removes what is left, and compares again.
+  if (!isKnown) await index.file.cover(collection, false);
+  const isKnownWhole = index.coverage === "names";
+  let isRemoved = false;
+  /** Opens a log that the index may not know as it is, which compares the two. */
+  const open = async (key: string) => {
+    try {
+      const log = await logs.open(key);
+      isKnown &&= log !== undefined;
+    } catch (error) {
+      if (await isThere(disk, pathIn(ports, fileNameOf(key))).catch(() => true)) throw error;
+      if (index.entry(key) === undefined) return;
+      reportGone(ports, key, isKnownWhole);
+      await index.remove(key);
+      isRemoved = true;
+    }
+  };
+  const files = new Set(logsIn(listing));
+  const { recovered } = ports.journal.segments;
+  const unmade = recovered.keysWithoutFile(collection, files);
+  const later = unmade.filter((key) => index.entry(key) === undefined);
+  for (const key of keys) {
+    if (isOver()) return false;
+    const name = fileNameOf(key);
+    if (!files.delete(`${name}.jsonl`)) later.push(key);
+    // Not awaited where there is nothing to wait for: there may be ten thousand of them.
+    else if (!isKnownWhole && (await isBehind(ports, key, name))) await open(key);
+  }
+  for (const name of namesToRead(ports, files, listing)) {
+    if (isOver()) return false;
+    const isRead = await openNew(ports, logs, name);
+    isKnown &&= isRead;
+  }
+  for (const key of later) {
+    if (isOver()) return false;
+    await open(key);
+  }
+  if (isRemoved) await index.file.erase();
+  return isKnown && !isOver();
+}
+
+/** Removes what a dead process left of rewriting logs. @returns whether nothing of a dead process is left. */
+async function sweep(
+  logs: Logs,
+  keys: readonly string[],
+  listing: readonly DiskEntry[],
+): Promise<boolean> {
   const swept = new Set<string>();
   for (const { name } of listing.filter((each) => each.name.endsWith(rewriteEnding))) {
     const file = name.slice(0, -rewriteEnding.length);
@@ -144,58 +185,37 @@ export async function compare(
     const sweeping = logs.sweep(key).then(() => swept.add(name));
     await sweeping.catch(() => undefined); // it keeps no other log from being served
   }
-  // The next start removes what is left, and compares again.
-  const isUnswept = listing.some(({ name }) => isTemporaryName(name) && !swept.has(name));
-  if (isUnswept) await index.file.cover(ports.collection, false);
-  const isKnownWhole = index.coverage === "names";
-  let isKnown = !isUnswept;
-  let isRemoved = false;
-  for await (const each of suspects(ports, keys, listing, isKnownWhole, isOver)) {
-    if (isOver()) return false;
-    const outcome = await outcomeOf(ports, each, logs);
-    if (outcome === "unreadable") isKnown = false;
-    if (outcome !== "gone" || each.key === undefined) continue;
-    reportGone(ports, each.key, isKnownWhole);
-    index.remove(each.key);
-    isRemoved = true;
-  }
-  if (isRemoved) await index.file.erase();
-  return isKnown && !isOver();
+  return listing.every(({ name }) => !isTemporaryName(name) || swept.has(name));
 }
 
-/** A log that the index may not know as it is. */
-interface Suspect {
-  /** Its file, without the ending. */
-  readonly name: string;
-  /** `undefined`: the index does not know it. */
-  readonly key: string | undefined;
-}
-
-/** Finds the logs whose size or name is not as the index has it, those that are gone last. */
-async function* suspects(
-  ports: LogPorts,
-  keys: readonly string[],
+/** The names, without their ending, of what may be logs that the index does not know. */
+function namesToRead(
+  { isShared }: LogPorts,
+  files: ReadonlySet<string>,
   listing: readonly DiskEntry[],
-  isKnownWhole: boolean,
-  isOver: () => boolean,
-): AsyncGenerator<Suspect, void, undefined> {
-  const { index, journal, collection, isShared } = ports;
-  const files = new Set(logsIn(listing));
-  const unmade = journal.segments.recovered.keysWithoutFile(collection, files);
-  const later = unmade.filter((key) => index.entry(key) === undefined);
-  for (const key of keys) {
-    if (isOver()) return;
-    const name = fileNameOf(key);
-    if (!files.delete(`${name}.jsonl`)) later.push(key);
-    // Not awaited where there is nothing to wait for: there may be ten thousand of them.
-    else if (!isKnownWhole && (await isBehind(ports, key, name))) yield { name, key };
-  }
+): readonly string[] {
   // What has the name of a log where nothing but logs lies, and is no file, is reported when it is opened.
   const others = isShared ? [] : listing.filter(({ kind }) => kind !== "file");
-  for (const name of [...files, ...others.map((each) => each.name)]) {
-    if (name.endsWith(".jsonl")) yield { name: name.slice(0, -".jsonl".length), key: undefined };
+  const names = [...files, ...others.map(({ name }) => name)];
+  return names.filter((name) => name.endsWith(ending)).map((name) => name.slice(0, -ending.length));
+}
+
+/** @returns whether it could be read, or is no log. */
+async function openNew(ports: LogPorts, logs: Logs, name: string): Promise<boolean> {
+  try {
+    const key = await keyOfLog(ports, name);
+    return key === undefined || (await logs.open(key)) !== undefined;
+  } catch (error) {
+    if (!isDiskError(error)) throw error;
+    reportUnreadable(ports, name, error);
+    return false;
   }
-  for (const key of later) yield { name: fileNameOf(key), key };
+}
+
+const ending = ".jsonl";
+
+function pathIn({ directory }: LogPorts, name: string): string {
+  return join(directory, `${name}.jsonl`);
 }
 
 /** Of so many logs the names are compared at a clean end; of more, the next start compares them in the background. */
@@ -214,35 +234,6 @@ export async function areNamesKnown({
   }
   const files = logsIn(await disk.list(directory).catch(() => []));
   return files.length === names.size && files.every((file) => names.has(file));
-}
-
-/**
- * Opens a log, which compares the index with it, after all that was asked of it before. `"gone"`: its row has
- * outlived it.
- */
-async function outcomeOf(
-  ports: LogPorts,
-  { name, key }: Suspect,
-  logs: Logs,
-): Promise<"known" | "unreadable" | "gone"> {
-  try {
-    const own = key ?? (await keyOfLog(ports, name));
-    if (own === undefined || (await logs.open(own)) !== undefined) return "known";
-    return "unreadable";
-  } catch (error) {
-    if (key === undefined) {
-      if (!isDiskError(error)) throw error;
-      reportUnreadable(ports, name, error);
-      return "unreadable";
-    }
-    const look = ports.disk.size(join(ports.directory, `${name}.jsonl`));
-    const isThere = await look.then(
-      () => true,
-      (cause) => !isCode(cause, "ENOENT"),
-    );
-    if (isThere) throw error;
-    return ports.index.entry(key) === undefined ? "known" : "gone";
-  }
 }
 
 /**
@@ -277,7 +268,7 @@ export function reportUnreadable(ports: LogPorts, key: string, error: unknown): 
 }
 
 async function isBehind(ports: LogPorts, key: string, name: string): Promise<boolean> {
-  const path = join(ports.directory, `${name}.jsonl`);
+  const path = pathIn(ports, name);
   const size = await ports.disk.size(path).catch(() => undefined);
   const end = ports.index.entry(key)?.end;
   const { segments } = ports.journal;
@@ -292,7 +283,7 @@ async function keyOfLog(ports: LogPorts, name: string): Promise<string | undefin
   const decoded = keyOfFileName(name);
   if (decoded !== undefined && !ports.isShared) return decoded;
   try {
-    const file = await ports.disk.open(join(ports.directory, `${name}.jsonl`), "read");
+    const file = await ports.disk.open(pathIn(ports, name), "read");
     try {
       if (decoded === undefined) return await keyInHeader(file, name);
       return (await isSurelyOurs(file)) ? decoded : undefined;

@@ -203,9 +203,9 @@ test("what the index had before a kill is not looked up again for the journal", 
   const next = await openIndexed(killedCopy(t, home), {
     onOpened(part) {
       const recovered = part.recovered.bind(part);
-      part.recovered = (log, since) => {
+      part.recovered = (log, ...place) => {
         lookedUp.push(log.key);
-        recovered(log, since);
+        recovered(log, ...place);
       };
     },
   });

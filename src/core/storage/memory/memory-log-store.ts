@@ -7,6 +7,7 @@ import {
   checkSame,
   checkSearch,
   checkTail,
+  comparePlaces,
   erasedJson,
   isErased,
   type ListPlace,
@@ -252,11 +253,4 @@ function isErasedAt(log: MemoryLog, seq: number): boolean {
 
 function headOf(log: MemoryLog): LogHead {
   return JSON.parse(log.headJson) as LogHead;
-}
-
-/** Newest first; equal instants by key. */
-function comparePlaces(a: ListPlace, b: ListPlace): number {
-  if (a.sortedAt !== b.sortedAt) return a.sortedAt > b.sortedAt ? -1 : 1;
-  if (a.key === b.key) return 0;
-  return a.key < b.key ? -1 : 1;
 }
