@@ -1,11 +1,10 @@
-import { invalid } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import { partIds } from "../storage/kept-value.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import { attachedOnlyIn } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatLog, type Erasure, notFound } from "./chat-log.ts";
-import { Marks } from "./marks.ts";
+import { Marks, shownRecords } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import { withoutSessionIds } from "./period.ts";
 import { markKinds } from "./record-ids.ts";
@@ -58,13 +57,12 @@ async function eraseMessage(
   { logs, cluster }: ChatLog,
 ): Promise<readonly string[]> {
   const { chatId, head } = transaction;
-  const own = await Marks.about(logs, chatId, [message], ["erasure"]);
-  const marks = await Marks.in(logs.read(chatId));
+  const own = await Marks.about(logs, chatId, [message], ["removal", "erasure"]);
   const isBegun = cluster.isShared && own.has("erasure", message.id);
-  const isCounted = marks.has("removal", message.id) || isBegun;
+  const isCounted = own.has("removal", message.id) || isBegun;
   const summaries: string[] = [];
   let before = 0;
-  for await (const record of marks.shownIn(logs.read(chatId))) {
+  for await (const record of await shownRecords(logs, chatId)) {
     if (record.seq < message.seq && isMessage(record)) before++;
     if (isControl(record, "compaction") && Number(record["up_to_seq"]) >= message.seq) {
       summaries.push(record.id);
@@ -79,12 +77,6 @@ async function eraseMessage(
     transaction.control("erasure", { target: message.id }, id);
   }
   return summaries;
-}
-
-/** @throws ThroughlineError `THROUGHLINE_INVALID`: not a list of message ids. */
-export function checkedTargets(ids: unknown): ReadonlySet<string> {
-  if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return new Set(ids);
-  throw invalid("ids must be an array of strings");
 }
 
 /**
@@ -130,8 +122,7 @@ async function consolidatedUntil({ chatId, head }: Transaction, logs: LogStore):
   const { clear_seq: after = 0, cleared_count: cleared = 0 } = head;
   let left = head.last_consolidated - cleared;
   if (left <= 0) return 0;
-  const marks = await Marks.in(logs.read(chatId, { after }));
-  for await (const record of marks.shownIn(logs.read(chatId, { after }))) {
+  for await (const record of await shownRecords(logs, chatId, after)) {
     if (isMessage(record) && --left === 0) return record.seq;
   }
   return Number.MAX_SAFE_INTEGER;

@@ -74,7 +74,7 @@ async function forget(log: ChatLog, chatId: string): Promise<Forgotten> {
   mark ??= (await tombstones.after(0)).begun.get(hashOf(chatId)); // of a call that failed at its end
   // Also if files are left: with its mark open, a new chat of this id would be forgotten at the next start.
   if (mark !== undefined) await tombstones.finish(mark);
-  log.forgotten(chatId, mark);
+  for (const other of log.others) other.forgotten?.(chatId, mark);
   const count = existed ? (state.head?.message_count ?? 1) : 0;
   const isUnmarked = said !== undefined && mark === undefined;
   const { removed, unreachable } = summed(isUnmarked ? [...rows, noMark] : rows);
