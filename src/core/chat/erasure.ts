@@ -1,7 +1,7 @@
 import { isJsonObject } from "../json.ts";
 import { partIds } from "../storage/kept-value.ts";
 import type { LogStore } from "../storage/log-store.ts";
-import { attachedOnlyIn } from "./attachments.ts";
+import { attachedIn } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatLog, type Erasure, notFound } from "./chat-log.ts";
 import { Marks, shownRecords } from "./marks.ts";
@@ -39,6 +39,22 @@ export async function eraseFrom(
   const waiting = waited === undefined ? [] : [waited.id];
   const ids = [messageId, ...parts, ...summaries, ...waiting];
   return { ids, files: await attachedOnlyIn(logs, chatId, ids) };
+}
+
+/** The files that some records of a chat refer to, and no other record of it. */
+async function attachedOnlyIn(
+  logs: Pick<LogStore, "findAll" | "read">,
+  chatId: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const records = await logs.findAll(chatId, ids);
+  const hashes = new Set([...records.values()].flatMap(attachedIn));
+  if (hashes.size === 0) return [];
+  for await (const record of logs.read(chatId)) {
+    if (records.has(record.id)) continue;
+    for (const hash of attachedIn(record)) hashes.delete(hash);
+  }
+  return [...hashes];
 }
 
 /**

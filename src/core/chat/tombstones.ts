@@ -56,10 +56,6 @@ export interface ForgottenChats {
 
 const key = "chats";
 
-/** Where a chat is missing that was forgotten without a mark. */
-export const noMark = {
-  unreachable: "the list of forgotten chats: an import could bring it back",
-} as const;
 /** So many of a chat's newest messages are remembered by their hash: a client repeats its last few writes. */
 const maxMessages = 256;
 
