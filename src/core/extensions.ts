@@ -1,6 +1,6 @@
 import type { StoredMessage } from "./chat/message.ts";
-import type { ForgottenChats, Removed, Tombstones } from "./chat/tombstones.ts";
-import { errorName, ThroughlineError } from "./errors.ts";
+import type { ForgottenChats, Loss, OtherMemory, Removed, Tombstones } from "./chat/tombstones.ts";
+import { conflict, errorName, ThroughlineError } from "./errors.ts";
 import {
   type Extension,
   noPart,
@@ -13,7 +13,7 @@ import type { Storage } from "./storage/storage.ts";
 import type { Turn } from "./turns/turn.ts";
 
 /** The extensions of one `Throughline`, in the order in which they were added. */
-export class Extensions {
+export class Extensions implements OtherMemory {
   readonly #storage: Storage;
   readonly #tombstones: Tombstones;
   readonly #logger: Logger;
@@ -34,8 +34,10 @@ export class Extensions {
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: there is one with this name. `THROUGHLINE_CLOSED`.
    */
   async add<E extends Extension>(name: string, open: () => Promise<E>): Promise<E> {
-    if (this.#closing !== undefined) throw isClosed();
-    if (this.#opening.has(name)) throw isStarted(name);
+    if (this.#closing !== undefined) {
+      throw new ThroughlineError("this Throughline is closed", { code: "THROUGHLINE_CLOSED" });
+    }
+    if (this.#opening.has(name)) throw conflict(`${name}: already started on this Throughline`);
     const opening = open();
     this.#opening.set(name, opening);
     try {
@@ -54,15 +56,13 @@ export class Extensions {
    * added. How far it came is in a document, which also says that it was here.
    */
   async #applyMarks(name: string, extension: Extension): Promise<void> {
-    const storage = this.#storage;
     const tombstones = this.#tombstones;
-    const logger = this.#logger;
     try {
-      const documents = storage.documents(placesCollection);
+      const documents = this.#storage.documents(placesCollection);
       const stored = await documents.read(name);
       const applied = stored?.value["applied"];
       // Another process applies them for itself; and marks are fewer after a backup was restored.
-      const isKnown = !storage.cluster.isShared && typeof applied === "number";
+      const isKnown = !this.#storage.cluster.isShared && typeof applied === "number";
       const after = isKnown && applied <= (await tombstones.end()) ? applied : 0;
       const { end } = await caughtUp([extension], () => tombstones.after(after));
       if (stored === undefined || (isKnown && end !== applied)) {
@@ -70,22 +70,30 @@ export class Extensions {
       }
     } catch (error) {
       const fields = { extension: name, error: errorName(error) };
-      logger.error(
-        fields,
-        "what was forgotten before may still be kept; tried again at the next start",
-      );
+      const says = "what was forgotten before may still be kept; tried again at the next start";
+      this.#logger.error(fields, says);
     }
   }
 
-  /** @returns what each removed, or that it failed. Waits for those that are being opened. */
-  async remove(removal: Removal): Promise<readonly Removed[]> {
+  /**
+   * Waits for those that are being opened.
+   *
+   * @param isElsewhere another process did it, and has the receipt.
+   * @returns what each removed, or that it failed.
+   */
+  async remove(
+    chatId: string,
+    loss: Loss,
+    messageId?: string,
+    isElsewhere = false,
+  ): Promise<readonly Removed[]> {
+    const removal = { loss, chatId, messageId, isElsewhere };
     const rows = await Promise.all(
       [...this.#opening].map(async ([name, opening]) => {
         const extension = await opening.catch(() => undefined); // its opener gets the error
         return extension === undefined ? [] : this.#removeFrom(name, extension, removal);
       }),
     );
-    const { loss, isElsewhere } = removal;
     const isKept = loss === "clear" || loss === "take_back" || isElsewhere;
     const unloaded = isKept ? [] : await this.#unloaded();
     const left = unloaded.map((name) => ({ unreachable: notLoaded(name, removal) }));
@@ -249,13 +257,4 @@ function notRemoved(name: string, { loss }: Removal): string {
   return loss === "forget"
     ? `${name}: not removed; tried again at its next start`
     : `${name}: not removed; repeat this`;
-}
-
-function isClosed(): ThroughlineError {
-  return new ThroughlineError("this Throughline is closed", { code: "THROUGHLINE_CLOSED" });
-}
-
-function isStarted(name: string): ThroughlineError {
-  const message = `${name}: already started on this Throughline`;
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
 }

@@ -163,19 +163,20 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     const chats = new Chats(storage, ports);
     const sessions = new ProviderSessions(chats, { rules, provider, model });
     sessions.onEnd((chatId) => workingMemory.remove(chatId));
-    chats.onForget((chatId) => [{ place: "working memory", count: workingMemory.remove(chatId) }]);
-    chats.onForget((chatId, loss) => {
-      if (loss === "forget") return removeFrameworkLogs(storage, chatId);
-      return loss === "erase" ? namedFrameworkLogs(storage, chatId) : [];
-    });
     const extensions = new Extensions(storage, chats.tombstones, logger);
-    chats.onForget((chatId, loss, messageId) =>
-      extensions.remove({ loss, chatId, messageId, isElsewhere: false }),
+    chats.others.push(
+      {
+        heard: (chatId, message) => workingMemory.heard(chatId, message),
+        remove: (chatId) => [{ place: "working memory", count: workingMemory.remove(chatId) }],
+      },
+      {
+        remove: (chatId, loss) => {
+          if (loss === "forget") return removeFrameworkLogs(storage, chatId);
+          return loss === "erase" ? namedFrameworkLogs(storage, chatId) : [];
+        },
+      },
+      extensions,
     );
-    chats.onHeard((chatId, message, client) => {
-      workingMemory.heard(chatId, message);
-      extensions.heard(chatId, message, client);
-    });
     let closing: Promise<void> | undefined;
     const endRemoving = removeWithOthers({ chats, sessions, workingMemory, extensions });
     await chats.recover(storage.ownHome?.recreated?.(chatsCollection));
@@ -187,8 +188,8 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
       } finally {
         queue?.close();
         endRemoving();
-        workingMemory.clear();
-        await storage.close();
+        // What is still on its way is heard before the storage is closed.
+        await storage.close().finally(() => workingMemory.clear());
       }
     };
     const close = () => {

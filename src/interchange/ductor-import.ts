@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { isExtraSize } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
-import { fromDuctor, type Imported } from "../core/chat/legacy.ts";
 import type { Period } from "../core/chat/period.ts";
 import { instantOf } from "../core/chat/stamp.ts";
 import type { Transaction } from "../core/chat/transaction.ts";
@@ -15,6 +14,7 @@ import {
   type Source,
   setAside,
 } from "./import.ts";
+import { fromDuctor, type Imported } from "./legacy.ts";
 import { readJsonSource } from "./read-source.ts";
 
 /** The field of a chat's head that keeps what ours has no place for, for `toDuctor`. */

@@ -1,12 +1,12 @@
 import type { Chats } from "../core/chat/chats.ts";
-import { toDuctor } from "../core/chat/legacy.ts";
 import { renderChat } from "../core/chat/render-chat.ts";
-import { type SeedHead, toSeedJsonl } from "../core/chat/render-jsonl.ts";
+import { toFullJsonl } from "../core/chat/render-jsonl.ts";
 import { isJsonObject } from "../core/json.ts";
 import { rows, type StoredRecord } from "../core/storage/log-store.ts";
 import { importedField } from "./chat-import.ts";
 import { ductorField } from "./ductor-import.ts";
 import { ExportNames } from "./file-names.ts";
+import { toDuctor } from "./legacy.ts";
 
 /**
  * `"throughline"` keeps everything, what is hidden too; the others what their readers know, without
@@ -65,11 +65,8 @@ async function* seedFile(chats: Chats, chatId: string): AsyncGenerator<string> {
 
 async function* fullFile(chats: Chats, chatId: string): AsyncGenerator<string> {
   const { head, seq } = await chats.existing(chatId);
-  const { created_at, updated_at, [importedField]: _, ...rest } = head;
-  const stamps = { created_at: created_at || null, updated_at: updated_at || null };
-  const full: SeedHead = { ...rest, ...stamps, key: chatId };
-  const records = upTo(seq, chats.records(chatId));
-  yield* toSeedJsonl(full, records, { form: "full", files: chats.files });
+  const { [importedField]: _, ...full } = head;
+  yield* toFullJsonl(chatId, full, upTo(seq, chats.records(chatId)), chats.files);
 }
 
 /** Leaves out what was said after the head was read. */

@@ -227,13 +227,14 @@ for (const [what, forget] of [
 test("a forgetting that was published before a gap and recorded after it reaches a process that missed the message", async (t) => {
   const { a, b } = await two(t);
   b.deafen(true);
-  a.chats.onForget(async () => {
+  const remove = async () => {
     await setImmediate();
     b.deafen(false);
     b.gap();
     await setImmediate();
     return [];
-  });
+  };
+  a.chats.others.push({ remove });
   await a.chats.forget("gone");
   await settled(b);
 });

@@ -21,7 +21,7 @@ const doors: Readonly<Record<string, (...args: string[]) => Promise<unknown>>> =
   /** Appends a message, and dies before it is heard. */
   async hearing(home = "", chat = "") {
     const { chats } = await openThroughline({ home });
-    chats.onHeard(() => process.kill(process.pid, "SIGKILL"));
+    chats.others.unshift({ heard: () => process.kill(process.pid, "SIGKILL") });
     await chats.append(chat, [{ id: "q", role: "user", content: "Hello" }]);
   },
 

@@ -196,7 +196,7 @@ async function writeMessages(
   zone: string,
 ): Promise<void> {
   let next = 0;
-  for await (const row of renderRows(messages, { zone, hidden: "shown" })) {
+  for await (const row of renderRows(messages, zone, true)) {
     // One row for each message, in order; a row does not know its id, and people need it.
     const id = row.kind === "message" ? (messages[next++]?.id ?? "") : "";
     await write(io.output, `\n${rowText(row, id)}`);

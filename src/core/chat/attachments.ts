@@ -2,7 +2,6 @@ import { invalid, isThroughlineError } from "../errors.ts";
 import { isJsonObject, tooLarge } from "../json.ts";
 import { fitting, is, object, type Shape, text, whole } from "../shape.ts";
 import { type FileStore, hashOf, isHash } from "../storage/file-store.ts";
-import type { LogStore } from "../storage/log-store.ts";
 import type { Attachment } from "./message.ts";
 import { withoutPhotoMetadata } from "./photo-metadata.ts";
 
@@ -174,22 +173,6 @@ export function attachedIn(record: { readonly [field: string]: unknown }): reado
   if (!Array.isArray(attachments)) return [];
   const files = (attachments as readonly unknown[]).filter(isJsonObject);
   return files.map(({ sha256 }) => sha256).filter(isHash);
-}
-
-/** The files that some records of a chat refer to, and no other record of it. */
-export async function attachedOnlyIn(
-  logs: Pick<LogStore, "findAll" | "read">,
-  chatId: string,
-  ids: readonly string[],
-): Promise<readonly string[]> {
-  const records = await logs.findAll(chatId, ids);
-  const hashes = new Set([...records.values()].flatMap(attachedIn));
-  if (hashes.size === 0) return [];
-  for await (const record of logs.read(chatId)) {
-    if (records.has(record.id)) continue;
-    for (const hash of attachedIn(record)) hashes.delete(hash);
-  }
-  return [...hashes];
 }
 
 /** The bytes of a file; `undefined` if it is missing, or damaged, which `doctor` reports. */

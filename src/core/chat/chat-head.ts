@@ -95,7 +95,7 @@ export function startFor(head: Partial<ChatHead> | undefined, provider: string):
   return Math.max(cleared, session?.start_seq ?? 0, own(starts, provider) ?? 0);
 }
 
-export const titleLength = 120;
+const titleLength = 120;
 
 export function newHead(at: string): ChatHead {
   return {

@@ -17,13 +17,11 @@ import {
 import type { Storage } from "../storage/storage.ts";
 import { inSpan } from "../telemetry.ts";
 import { type ChatHead, chatProjection, readHead } from "./chat-head.ts";
-import type { StoredMessage } from "./message.ts";
 import {
   attachmentsPlace,
   type Loss,
-  type Mark,
+  type OtherMemory,
   type Removed,
-  type RemoveElsewhere,
   Tombstones,
 } from "./tombstones.ts";
 import { type ChatState, Transaction } from "./transaction.ts";
@@ -48,8 +46,6 @@ interface ReadState extends ChatState {
 }
 
 const missing: ChatState = { seq: 0, head: undefined, damaged: false, mayHold: () => false };
-
-type OnHeard = (chatId: string, message: StoredMessage, client: string | undefined) => void;
 
 /** A lease that this process has, and how many use it. */
 interface HeldChat {
@@ -80,13 +76,9 @@ export class ChatLog {
   readonly cluster: Cluster;
   readonly #leases: Leases;
   readonly #changes = new KeyedMutex();
-  /** Changes that were made and are not stored yet. */
-  readonly #storing = new Set<Promise<void>>();
   readonly #held = new Map<string, HeldChat>();
-  #onHeard: OnHeard = () => undefined;
-  readonly #onForget: RemoveElsewhere[] = [];
-  readonly #onForgotten: ((chatId: string, mark: Mark | undefined) => void)[] = [];
-
+  /** What else holds something of chats, in the order in which it hears. */
+  readonly others: OtherMemory[] = [];
   /** Chats that are being forgotten. */
   readonly unheard = new Set<string>();
 
@@ -100,36 +92,10 @@ export class ChatLog {
     this.#leases = storage.leases;
   }
 
-  /**
-   * Calls back for each message that an append lets be heard, once it is stored and before what is appended
-   * later, or a removal, is. It must not throw. A crash in between, or an append of unknown outcome, leaves it unheard.
-   */
-  onHeard(listener: OnHeard): void {
-    this.#onHeard = listener;
-  }
-
-  /**
-   * Lets another memory take part when something of a chat goes: it removes what it holds, and says how
-   * much that was.
-   */
-  onForget(remove: RemoveElsewhere): void {
-    this.#onForget.push(remove);
-  }
-
-  /** Something of a chat goes: the other memories remove it, too. */
+  /** Lets the other memories remove what they hold of a chat, or of one message of it. */
   async removeElsewhere(chatId: string, loss: Loss, id?: string): Promise<Removed[]> {
-    const removed = this.#onForget.map(async (remove) => remove(chatId, loss, id));
+    const removed = this.others.map(async (other) => other.remove?.(chatId, loss, id) ?? []);
     return (await Promise.all(removed)).flat();
-  }
-
-  /** Calls back once a chat is forgotten: nothing of it is left in its log. No mark: there was none. */
-  onForgotten(listener: (chatId: string, mark: Mark | undefined) => void): void {
-    this.#onForgotten.push(listener);
-  }
-
-  /** A chat is forgotten. */
-  forgotten(chatId: string, mark: Mark | undefined): void {
-    for (const listener of this.#onForgotten) listener(chatId, mark);
   }
 
   /**
@@ -161,7 +127,7 @@ export class ChatLog {
   known(chatId: string): ChatState | undefined {
     const open = this.logs.opened?.(chatId);
     if (open !== undefined) return open.isAhead ? undefined : stateOf(open);
-    return this.#isHeld(chatId) ? this.#held.get(chatId)?.state : undefined;
+    return this.#heldHere(chatId)?.state;
   }
 
   /**
@@ -181,7 +147,7 @@ export class ChatLog {
         checkChatId(chatId);
         return await this.#change(chatId, decide);
       }
-      const transaction = this.#transaction(chatId, stateOf(open));
+      const transaction = new Transaction(chatId, stateOf(open), this.ports);
       try {
         const decided = decide(transaction);
         result = decided instanceof Promise ? await decided : decided;
@@ -292,13 +258,12 @@ export class ChatLog {
 
   /** Waits until no process has the chat, then has it. */
   async lease(chatId: string, signal?: AbortSignal): Promise<Lease> {
-    const name = this.#leaseName(chatId);
-    return this.#hold(chatId, await this.#leases.acquire(name, { signal }));
+    return this.#hold(chatId, await this.#leases.acquire(leaseName(chatId), { signal }));
   }
 
   /** The same, `undefined` when another one has it. */
   async tryLease(chatId: string): Promise<Lease | undefined> {
-    const lease = await this.#leases.tryAcquire(this.#leaseName(chatId));
+    const lease = await this.#leases.tryAcquire(leaseName(chatId));
     return lease && this.#hold(chatId, lease);
   }
 
@@ -309,18 +274,12 @@ export class ChatLog {
     }
   }
 
-  /** Whether this process has the chat: then no other one has. */
-  #isHeld(chatId: string): boolean {
+  /** The lease that this process has of the chat: then no other one has it. */
+  #heldHere(chatId: string): HeldChat | undefined {
     const held = this.#held.get(chatId);
-    return held !== undefined && held.users > 0 && !held.lease.lost.aborted;
+    return held !== undefined && held.users > 0 && !held.lease.lost.aborted ? held : undefined;
   }
 
-  #leaseName(chatId: string) {
-    checkChatId(chatId);
-    return { collection: chatsCollection, key: chatId };
-  }
-
-  /** Others of this process may join: the last one releases the chat. */
   #hold(chatId: string, lease: Lease): Lease {
     const state = lease.log && tailState(lease.log);
     const held: HeldChat = { lease, users: 0, state, gone: Promise.withResolvers() };
@@ -329,10 +288,11 @@ export class ChatLog {
   }
 
   #joined(chatId: string): Lease | undefined {
-    const held = this.#held.get(chatId);
-    return held === undefined || !this.#isHeld(chatId) ? undefined : this.#share(chatId, held);
+    const held = this.#heldHere(chatId);
+    return held && this.#share(chatId, held);
   }
 
+  /** Lets one more use a lease: the last one releases the chat. */
   #share(chatId: string, held: HeldChat): Lease {
     held.users++;
     let released: Promise<void> | undefined;
@@ -354,20 +314,14 @@ export class ChatLog {
     };
   }
 
-  /** Resolves once the changes that were asked for have ended, well or not. */
-  async settled(): Promise<void> {
-    await this.#changes.idle();
-    await Promise.allSettled(this.#storing);
+  /** Resolves once no change is being made. */
+  settled(): Promise<void> {
+    return this.#changes.idle();
   }
 
   /** Forgets what is remembered of a chat, after something else changed its log. */
   forgetState(chatId: string): void {
     this.#remember(chatId, undefined);
-  }
-
-  #transaction(chatId: string, state: ChatState): Transaction {
-    const { clock, newId } = this.ports;
-    return new Transaction(chatId, state, { now: clock.now(), newId });
   }
 
   /** Appends to a log that is open. @returns `undefined`: that cannot be done at once. */
@@ -377,19 +331,19 @@ export class ChatLog {
     const stored = this.logs.commit?.(chatId, prepareAppend(records, transaction, head));
     if (stored === undefined) return undefined;
     const span = this.ports.telemetry.begin({ type: "append" });
-    this.#storing.add(stored);
-    const settled = (error?: unknown) => {
-      this.#storing.delete(stored);
-      span.end(error === undefined ? undefined : errorName(error));
-      if (error === undefined) this.#hearAll(transaction);
+    const done = () => {
+      span.end();
+      this.#hearAll(transaction);
     };
-    stored.then(() => settled(), settled);
+    stored.then(done, (error) => span.end(errorName(error)));
     return stored;
   }
 
   #hearAll({ chatId, heard }: Transaction): void {
     if (this.unheard.has(chatId)) return;
-    for (const { message, client } of heard) this.#onHeard(chatId, message, client);
+    for (const { message, client } of heard) {
+      for (const other of this.others) other.heard?.(chatId, message, client);
+    }
   }
 
   async #change<T>(chatId: string, decide: Decide<T>): Promise<T> {
@@ -404,7 +358,7 @@ export class ChatLog {
       const state = guess ?? (await this.state(chatId));
       guess = undefined;
       readSeq = state.seq;
-      const transaction = this.#transaction(chatId, state);
+      const transaction = new Transaction(chatId, state, this.ports);
       const result = await decide(transaction);
       held = this.#held.get(chatId);
       isStoring = transaction.records.length > 0;
@@ -457,6 +411,11 @@ function tailState(log: LogState | undefined): ChatState {
 function stateOf(open: OpenLog): ChatState {
   const mayHold = (id: string) => open.mayHold(id);
   return { seq: open.last.seq, head: readHead(open.head), damaged: open.damaged, mayHold };
+}
+
+function leaseName(chatId: string) {
+  checkChatId(chatId);
+  return { collection: chatsCollection, key: chatId };
 }
 
 /** A title and other settings are no activity. */

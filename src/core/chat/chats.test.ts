@@ -4,10 +4,12 @@ import fc from "fast-check";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { ThroughlineError } from "../errors.ts";
 import { openThroughline } from "../throughline.ts";
-import { titleFrom, titleLength } from "./chat-head.ts";
+import { titleFrom } from "./chat-head.ts";
 import { Chats } from "./chats.ts";
 import { summaryFor } from "./history.ts";
 import { type MessageInput, messageRecord } from "./message-input.ts";
+
+const titleLength = 120;
 
 const chat = "telegram:42";
 const user = (content: string, more = {}): MessageInput => ({ role: "user", content, ...more });
@@ -218,7 +220,7 @@ test("forgetting removes a chat and no other, with a receipt, and is remembered 
 test("forgetting that a crash cut short while features removed what they keep is finished at the next start", async () => {
   const { chats, storage } = await companion();
   await chats.append(chat, [user("secret")]);
-  chats.onForget(() => Promise.reject(new Error("the process dies here")));
+  chats.others.push({ remove: () => Promise.reject(new Error("the process dies here")) });
   await assert.rejects(chats.forget(chat));
   const next = new Chats(storage, chats.ports);
   await next.recover();
@@ -398,7 +400,7 @@ for (const [name, act] of [
 
 test("places that still hold something of a forgotten chat are named", async () => {
   const { chats } = await companion();
-  chats.onForget(() => [{ place: "notes", count: 2 }, { unreachable: "the attic" }]);
+  chats.others.push({ remove: () => [{ place: "notes", count: 2 }, { unreachable: "the attic" }] });
   await chats.append(chat, [user("Hello")]);
   const { removed, unreachable } = await chats.forget(chat);
   assert.deepEqual(removed.at(-1), { place: "notes", count: 2 });

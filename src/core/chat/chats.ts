@@ -13,7 +13,7 @@ import {
   titleOf,
 } from "./chat-head.ts";
 import { alreadyThere, ChatLog, checkChatId, notFound } from "./chat-log.ts";
-import { checkedTargets, eraseFrom, takeBackFrom } from "./erasure.ts";
+import { eraseFrom, takeBackFrom } from "./erasure.ts";
 import { assertParts } from "./exact.ts";
 import {
   type ForgetReceipt,
@@ -258,7 +258,10 @@ export class Chats extends ChatLog {
    *   cleared. `THROUGHLINE_TOO_LARGE`: more than 1,000 at once. `THROUGHLINE_INVALID`. Nothing is changed.
    */
   async takeBack(chatId: string, ids: readonly string[]): Promise<void> {
-    const targets = checkedTargets(ids);
+    if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string")) {
+      throw invalid("ids must be an array of strings");
+    }
+    const targets = new Set(ids);
     const { logs } = this;
     await this.changeExisting(chatId, (made) => takeBackFrom(made, targets, logs));
     for (const id of targets) await this.removeElsewhere(chatId, "take_back", id);

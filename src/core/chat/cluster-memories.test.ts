@@ -97,11 +97,12 @@ test("a chat is forgotten, and nothing waits for ever, when its lease is lost mi
   const { chats } = await process(storage, { clock });
   await chats.append(chat, [{ role: "user", content: "Hello" }]);
   const [asked, dropped] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  chats.onForget(async () => {
+  const remove = async () => {
     asked.resolve();
     await dropped.promise;
     return [];
-  });
+  };
+  chats.others.push({ remove });
   const forgetting = chats.forget(chat).then(() => "forgotten");
   await asked.promise;
   clock.pass(9_500); // it slept: by its own clock it may not trust the lease
@@ -123,11 +124,12 @@ test("what a process that died began to forget is forgotten by one that starts b
   const a = await process(own, { clock });
   await a.chats.append(chat, [{ role: "user", content: "Hello" }]);
   const dies = Promise.withResolvers<void>();
-  a.chats.onForget(async () => {
+  const remove = async () => {
     own.kill();
     dies.resolve();
     return [];
-  });
+  };
+  a.chats.others.push({ remove });
   void a.chats.forget(chat);
   await dies.promise;
   const { storage, timers } = open();

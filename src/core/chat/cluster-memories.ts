@@ -36,16 +36,18 @@ export function removeWithOthers(memories: ClusterMemories): () => void {
     });
   };
   sessions.onEnd((chatId) => cluster.publish(removeMessage(chatId)));
-  chats.onForget((chatId, loss, messageId) => {
-    // Of a chat that is being forgotten it is published again, once nothing is left.
-    const what = loss === "forget" ? {} : { loss, message: messageId };
-    cluster.publish({ ...removeMessage(chatId), ...what });
-    return [];
-  });
-  // Not before it is on record: a process that misses this finds it there.
-  chats.onForgotten((chatId, mark) => {
-    if (mark !== undefined) known.add(mark.id);
-    cluster.publish({ ...removeMessage(chatId), loss: "forget", mark: mark?.id });
+  chats.others.push({
+    remove(chatId, loss, messageId) {
+      // Of a chat that is being forgotten it is published again, once nothing is left.
+      const what = loss === "forget" ? {} : { loss, message: messageId };
+      cluster.publish({ ...removeMessage(chatId), ...what });
+      return [];
+    },
+    // Not before it is on record: a process that misses this finds it there.
+    forgotten(chatId, mark) {
+      if (mark !== undefined) known.add(mark.id);
+      cluster.publish({ ...removeMessage(chatId), loss: "forget", mark: mark?.id });
+    },
   });
   const endSubscription = cluster.subscribe(({ about, chat: chatId, loss, message, mark }) => {
     if (about !== "drop" || typeof chatId !== "string") return;
@@ -54,7 +56,7 @@ export function removeWithOthers(memories: ClusterMemories): () => void {
     if (!is(lossShape, loss)) return;
     const messageId = typeof message === "string" ? message : undefined;
     inOrder(async () => {
-      await extensions.remove({ loss, chatId, messageId, isElsewhere: true });
+      await extensions.remove(chatId, loss, messageId, true);
       if (typeof mark === "string") known.add(mark);
     });
   });

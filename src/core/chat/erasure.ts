@@ -1,11 +1,10 @@
-import { invalid } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import { partIds } from "../storage/kept-value.ts";
 import type { LogStore } from "../storage/log-store.ts";
-import { attachedOnlyIn } from "./attachments.ts";
+import { attachedIn } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
 import { type ChatLog, type Erasure, notFound } from "./chat-log.ts";
-import { Marks } from "./marks.ts";
+import { Marks, shownRecords } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import { withoutSessionIds } from "./period.ts";
 import { markKinds } from "./record-ids.ts";
@@ -42,6 +41,22 @@ export async function eraseFrom(
   return { ids, files: await attachedOnlyIn(logs, chatId, ids) };
 }
 
+/** The files that some records of a chat refer to, and no other record of it. */
+async function attachedOnlyIn(
+  logs: Pick<LogStore, "findAll" | "read">,
+  chatId: string,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const records = await logs.findAll(chatId, ids);
+  const hashes = new Set([...records.values()].flatMap(attachedIn));
+  if (hashes.size === 0) return [];
+  for await (const record of logs.read(chatId)) {
+    if (records.has(record.id)) continue;
+    for (const hash of attachedIn(record)) hashes.delete(hash);
+  }
+  return [...hashes];
+}
+
 /**
  * Takes a message that is to be erased out of a chat's head: what counts it, and what repeats its words.
  *
@@ -58,13 +73,12 @@ async function eraseMessage(
   { logs, cluster }: ChatLog,
 ): Promise<readonly string[]> {
   const { chatId, head } = transaction;
-  const own = await Marks.about(logs, chatId, [message], ["erasure"]);
-  const marks = await Marks.in(logs.read(chatId));
+  const own = await Marks.about(logs, chatId, [message], ["removal", "erasure"]);
   const isBegun = cluster.isShared && own.has("erasure", message.id);
-  const isCounted = marks.has("removal", message.id) || isBegun;
+  const isCounted = own.has("removal", message.id) || isBegun;
   const summaries: string[] = [];
   let before = 0;
-  for await (const record of marks.shownIn(logs.read(chatId))) {
+  for await (const record of await shownRecords(logs, chatId)) {
     if (record.seq < message.seq && isMessage(record)) before++;
     if (isControl(record, "compaction") && Number(record["up_to_seq"]) >= message.seq) {
       summaries.push(record.id);
@@ -79,12 +93,6 @@ async function eraseMessage(
     transaction.control("erasure", { target: message.id }, id);
   }
   return summaries;
-}
-
-/** @throws ThroughlineError `THROUGHLINE_INVALID`: not a list of message ids. */
-export function checkedTargets(ids: unknown): ReadonlySet<string> {
-  if (Array.isArray(ids) && ids.every((id) => typeof id === "string")) return new Set(ids);
-  throw invalid("ids must be an array of strings");
 }
 
 /**
@@ -130,8 +138,7 @@ async function consolidatedUntil({ chatId, head }: Transaction, logs: LogStore):
   const { clear_seq: after = 0, cleared_count: cleared = 0 } = head;
   let left = head.last_consolidated - cleared;
   if (left <= 0) return 0;
-  const marks = await Marks.in(logs.read(chatId, { after }));
-  for await (const record of marks.shownIn(logs.read(chatId, { after }))) {
+  for await (const record of await shownRecords(logs, chatId, after)) {
     if (isMessage(record) && --left === 0) return record.seq;
   }
   return Number.MAX_SAFE_INTEGER;

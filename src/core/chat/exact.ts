@@ -24,7 +24,7 @@ import type { MessageInput } from "./message-input.ts";
  *   `THROUGHLINE_NOT_FOUND`: the chat was forgotten during this. `THROUGHLINE_CONFLICT`: the message was erased.
  */
 export async function keepExact(
-  log: ChatLog & { readonly files: FileStore },
+  log: ChatLog,
   chatId: string,
   messageId: string,
   given: unknown,
@@ -72,7 +72,7 @@ export async function keepExact(
  * @throws ThroughlineError `THROUGHLINE_CORRUPT`: a part of it is missing.
  */
 export async function exactOf(
-  log: ChatLog & { readonly files: FileStore },
+  log: ChatLog,
   chatId: string,
   message: StoredMessage,
   isWhole = true,

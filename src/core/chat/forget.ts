@@ -4,7 +4,7 @@ import { errorName } from "../errors.ts";
 import { type LogStore, rows } from "../storage/log-store.ts";
 import { type ChatLog, checkChatId } from "./chat-log.ts";
 import { isMessage } from "./message.ts";
-import { attachmentsPlace, hashOf, noMark, type Removed } from "./tombstones.ts";
+import { attachmentsPlace, hashOf, type Removed } from "./tombstones.ts";
 import type { ChatState } from "./transaction.ts";
 
 /** What forgetting a chat removed, and from where. */
@@ -74,10 +74,12 @@ async function forget(log: ChatLog, chatId: string): Promise<Forgotten> {
   mark ??= (await tombstones.after(0)).begun.get(hashOf(chatId)); // of a call that failed at its end
   // Also if files are left: with its mark open, a new chat of this id would be forgotten at the next start.
   if (mark !== undefined) await tombstones.finish(mark);
-  log.forgotten(chatId, mark);
+  for (const other of log.others) other.forgotten?.(chatId, mark);
   const count = existed ? (state.head?.message_count ?? 1) : 0;
-  const isUnmarked = said !== undefined && mark === undefined;
-  const { removed, unreachable } = summed(isUnmarked ? [...rows, noMark] : rows);
+  if (said !== undefined && mark === undefined) {
+    rows.push({ unreachable: "the list of forgotten chats: an import could bring it back" });
+  }
+  const { removed, unreachable } = summed(rows);
   if (said !== undefined) {
     const found = {
       transcript: count,

@@ -1,5 +1,5 @@
 import { amount, type Checks, type Defaults, oneOf, resolveOptions, whole } from "../options.ts";
-import { bucketOf, isNew, type Period } from "./period.ts";
+import { bucketOf, type Period } from "./period.ts";
 import { isKnownZone, resetDay } from "./reset-day.ts";
 import { instantOf, isInstant, stampOf } from "./stamp.ts";
 
@@ -158,7 +158,8 @@ export function judge(judged: Judged): Verdict {
   const humanMs = instantOf(state.human_at);
   if (humanMs === undefined) return verdict("invalid_timestamp", "period");
   const limit = rules.maxSessionMessages;
-  if (limit !== null && bucketOf(state, provider).message_count >= limit) {
+  const bucket = bucketOf(state, provider);
+  if (limit !== null && bucket.message_count >= limit) {
     return verdict("max_messages", "provider");
   }
   if (isInstant(now) && !isQueued) {
@@ -170,7 +171,7 @@ export function judge(judged: Judged): Verdict {
       return verdict("daily_reset", "period");
     }
   }
-  return verdict(isNew(state, provider) ? "no_provider_session" : "still_valid");
+  return verdict(bucket.session_id === "" ? "no_provider_session" : "still_valid");
 }
 
 function isPastReset(

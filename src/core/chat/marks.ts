@@ -3,7 +3,6 @@ import { isErased } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import { controlId, hidingKinds, type MarkKind, retryAnswerId } from "./record-ids.ts";
-import type { Records } from "./render-rows.ts";
 
 type Logs = Pick<LogStore, "findAll">;
 
@@ -16,10 +15,10 @@ export class Marks {
   /** Answers of retries. One that came after its period had ended is hidden and replaced nothing. */
   readonly #standing = new Set<string>();
 
-  /** Reads all marks of a log, in memory that is bounded by their number. */
-  static async in(records: Records): Promise<Marks> {
+  /** Reads all marks of a log after this record, in memory that is bounded by their number. */
+  static async in(logs: Pick<LogStore, "read">, chatId: string, after = 0): Promise<Marks> {
     const marks = new Marks();
-    for await (const record of records) marks.#add(record);
+    for await (const record of logs.read(chatId, { after })) marks.#add(record);
     return marks;
   }
 
@@ -85,14 +84,6 @@ export class Marks {
     return this.isReplaced(message) ? { ...message, hidden: true, replaced: true } : message;
   }
 
-  /** Yields the records with the messages as people see them. */
-  async *shownIn(records: Records): AsyncGenerator<StoredRecord> {
-    for await (const record of records) {
-      const shown = isMessage(record) ? this.shown(record) : record;
-      if (shown !== undefined) yield shown;
-    }
-  }
-
   /**
    * Adds a record that is older than all that were added: a newer mark about the same message counts.
    *
@@ -113,6 +104,25 @@ export class Marks {
     this.#of.set(kind, isOlder && ofKind.has(target) ? ofKind : ofKind.set(target, isMarked));
     return hidingKinds.some((each) => each === kind) ? target : undefined;
   }
+}
+
+/**
+ * Reads the records of a chat after this one, oldest first, with the messages as people see them. Rejects if the chat
+ * cannot be read.
+ */
+export async function shownRecords(
+  logs: Pick<LogStore, "read">,
+  chatId: string,
+  after = 0,
+): Promise<AsyncIterable<StoredRecord>> {
+  const marks = await Marks.in(logs, chatId, after);
+  const shown = async function* () {
+    for await (const record of logs.read(chatId, { after })) {
+      const seen = isMessage(record) ? marks.shown(record) : record;
+      if (seen !== undefined) yield seen;
+    }
+  };
+  return shown();
 }
 
 /** Reads messages as people see them, without those that were taken back. */

@@ -2,7 +2,7 @@ import { isErased } from "../storage/batch.ts";
 import { checkCount } from "../storage/key.ts";
 import { logLimits, type StoredRecord } from "../storage/log-store.ts";
 import type { ChatLog } from "./chat-log.ts";
-import { Marks } from "./marks.ts";
+import { Marks, shownRecords } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import { isControlId } from "./record-ids.ts";
 
@@ -74,11 +74,10 @@ function erasedMark(record: StoredRecord): StoredMessage | undefined {
 /** Every message of a chat as people see it, oldest first, all in memory; none where there is no chat. */
 export async function allMessages(log: ChatLog, chatId: string): Promise<readonly StoredMessage[]> {
   const { clear_seq: after = 0 } = (await log.state(chatId)).head ?? {};
-  const marks = await Marks.in(log.logs.read(chatId, { after }));
   const messages: StoredMessage[] = [];
-  for await (const record of log.logs.read(chatId, { after })) {
-    const shown = isMessage(record) ? marks.shown(record) : erasedMark(record);
-    if (shown !== undefined) messages.push(shown);
+  for await (const record of await shownRecords(log.logs, chatId, after)) {
+    const message = isMessage(record) ? record : erasedMark(record);
+    if (message !== undefined) messages.push(message);
   }
   return messages;
 }

@@ -43,14 +43,11 @@ export function modelRow(
 ): ModelRow | undefined {
   const { attachments, provider_data } = message;
   const isPlain = calls.length === 0 && attachments === undefined && provider_data === undefined;
-  if (isPlain && Object.isFrozen(message)) {
-    const known = plainRows.get(message);
-    if (known !== undefined) return known;
-    const row = freshRow(message, calls, target);
-    if (row !== undefined) plainRows.set(message, row);
-    return row;
-  }
-  return freshRow(message, calls, target);
+  const isShared = isPlain && Object.isFrozen(message);
+  const known = isShared ? plainRows.get(message) : undefined;
+  const row = known ?? freshRow(message, calls, target);
+  if (isShared && row !== undefined) plainRows.set(message, row);
+  return row;
 }
 
 function freshRow(

@@ -145,11 +145,6 @@ export function bucketOf(state: Period, provider: string): ProviderSession {
   return bucket ?? emptyBucket(1);
 }
 
-/** Whether the provider starts over: it has no id to resume with. */
-export function isNew(state: Period, provider: string): boolean {
-  return bucketOf(state, provider).session_id === "";
-}
-
 /** The buckets without those that a reset left behind empty: what people and exports are shown. */
 export function openBuckets(state: Period): Readonly<Record<string, ProviderSession>> {
   const isOpen = (bucket: ProviderSession) =>
@@ -251,10 +246,6 @@ export interface UsageDelta {
   readonly bucket_generation: number;
 }
 
-type UsageOutcome =
-  | { readonly state: Period }
-  | { readonly rejected: "ended_generation" | "ended_bucket" };
-
 const nanosPerDollar = 1_000_000_000;
 
 /**
@@ -264,10 +255,13 @@ const nanosPerDollar = 1_000_000_000;
  * @param state `null`: the period has ended, and no other began.
  * @returns the new state, the same object if nothing changed; or why the delta came too late.
  */
-export function applyUsage(state: Period | null, delta: UsageDelta): UsageOutcome {
-  if (delta.generation !== state?.generation) return { rejected: "ended_generation" };
+export function applyUsage(
+  state: Period | null,
+  delta: UsageDelta,
+): Period | "ended_generation" | "ended_bucket" {
+  if (delta.generation !== state?.generation) return "ended_generation";
   const bucket = bucketOf(state, delta.provider);
-  if (delta.bucket_generation !== bucket.generation) return { rejected: "ended_bucket" };
+  if (delta.bucket_generation !== bucket.generation) return "ended_bucket";
   const { cost_usd, tokens } = delta;
   const messages = delta.outcome === "failed" ? 0 : delta.messages;
   const added: Record<string, Json> = {
@@ -281,7 +275,7 @@ export function applyUsage(state: Period | null, delta: UsageDelta): UsageOutcom
   const isUnpriced = cost_usd === null && tokens !== 0;
   if (isUnpriced) added["unpriced_tokens"] = addCounts(bucket.unpriced_tokens ?? 0, tokens);
   const isSame = JSON.stringify(added) === JSON.stringify(bucket);
-  return { state: isSame ? state : withBucket(state, delta.provider, added as ProviderSession) };
+  return isSame ? state : withBucket(state, delta.provider, added as ProviderSession);
 }
 
 function addCounts(total: number, count: number): number {

@@ -12,11 +12,11 @@ import {
   bucketOf,
   checkUsage,
   humanActed,
-  isNew,
   newPeriod,
   openBuckets,
   type Period,
   type ProviderModel,
+  type ProviderSession,
   resetProvider,
   rollOver,
   syncTarget,
@@ -25,19 +25,19 @@ import {
 import { controlId } from "./record-ids.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** The period of a chat, in the seed's schema. The flat fields are the active provider's. */
-export interface PeriodView {
+/** The flat fields of a period are the active provider's. */
+type ActiveSession = Pick<
+  ProviderSession,
+  "session_id" | "message_count" | "total_cost_usd" | "total_tokens"
+>;
+
+/** The period of a chat, in the seed's schema. */
+export interface PeriodView extends ProviderModel, ActiveSession {
   readonly chat_id: string;
-  readonly provider: string;
-  readonly model: string;
   readonly created_at: string;
   readonly last_active: string;
   readonly generation: number;
   readonly provider_sessions: Period["provider_sessions"];
-  readonly session_id: string;
-  readonly message_count: number;
-  readonly total_cost_usd: number;
-  readonly total_tokens: number;
 }
 
 export interface Resolution {
@@ -102,12 +102,12 @@ export class ProviderSessions {
     const resolution = await this.#log.change(chatId, (transaction) => {
       return this.resolveIn(transaction, target, { isQueued: this.running.has(chatId) });
     });
-    this.announceEnd(chatId, resolution);
+    if (resolution.ended === "period") this.announceEnd(chatId, "period");
     return resolution;
   }
 
   /**
-   * `resolve` as part of a larger change. The caller passes the result to `announceEnd` once stored.
+   * `resolve` as part of a larger change. If the period ended, the caller says so to `announceEnd` once that is stored.
    *
    * @param options.isQueued what is to go on was said while a turn of the period ran.
    */
@@ -147,7 +147,7 @@ export class ProviderSessions {
     const period = transaction.head.session as Period;
     return {
       period: periodView(chatId, period),
-      isNew: isNew(period, provider),
+      isNew: bucketOf(period, provider).session_id === "",
       reason,
       clock,
       ended: ends,
@@ -171,7 +171,7 @@ export class ProviderSessions {
       transaction.set({ session: syncTarget(before, target) });
       return this.#end(transaction, undefined, { reason: "reset", before });
     });
-    this.#publishEnd(chatId, "period");
+    this.announceEnd(chatId, "period");
     return periodView(chatId, period);
   }
 
@@ -202,7 +202,7 @@ export class ProviderSessions {
       transaction.set({ session });
       return session;
     });
-    if (isNext || period.provider === provider) this.#publishEnd(chatId, "provider");
+    if (isNext || period.provider === provider) this.announceEnd(chatId, "provider");
     return periodView(chatId, period);
   }
 
@@ -219,7 +219,6 @@ export class ProviderSessions {
     checkArgument(delta, "delta", anObject);
     return this.#log.changeExisting(chatId, async (transaction) => {
       const { id: given, ...rest } = delta;
-      checkUsage(rest);
       if (given === undefined) return this.updateIn(transaction, rest);
       const id = controlId("usage", given);
       const known = await this.#log.logs.find(chatId, id);
@@ -229,20 +228,18 @@ export class ProviderSessions {
 
   /** `update` as part of a larger change. @returns whether it was counted. */
   updateIn(transaction: Transaction, delta: UsageDelta, id?: string): boolean {
-    const outcome = applyUsage(transaction.head.session, delta);
-    const rejected = "rejected" in outcome ? outcome.rejected : undefined;
+    checkUsage(delta);
+    const { chatId, head } = transaction;
+    const counted = applyUsage(head.session, delta);
+    const isCounted = typeof counted !== "string";
     // A late attempt cost what it cost: it is on record, and in no total of the new period.
-    transaction.control("usage", { ...delta, rejected }, id);
-    if ("state" in outcome) transaction.set({ session: outcome.state });
+    transaction.control("usage", { ...delta, rejected: isCounted ? undefined : counted }, id);
+    if (isCounted) transaction.set({ session: counted });
     else {
-      const fields = {
-        chat: transaction.chatId,
-        provider: delta.provider,
-        reason: outcome.rejected,
-      };
+      const fields = { chat: chatId, provider: delta.provider, reason: counted };
       this.#log.ports.logger.debug(fields, "usage came too late to be counted");
     }
-    return rejected === undefined;
+    return isCounted;
   }
 
   /** Sets what the next turn runs on. No clock moves, no bucket changes. */
@@ -274,12 +271,8 @@ export class ProviderSessions {
     this.#onEnd.push(listener);
   }
 
-  /** Tells who asked (`onEnd`), once the change that `resolveIn` was part of is stored. */
-  announceEnd(chatId: string, resolution: Resolution): void {
-    if (resolution.ended === "period") this.#publishEnd(chatId, "period");
-  }
-
-  #publishEnd(chatId: string, ended: EndedPart): void {
+  /** Calls those back who asked for it (`onEnd`), once the change that ends a period or a part of it is stored. */
+  announceEnd(chatId: string, ended: EndedPart): void {
     for (const listener of this.#onEnd) listener(chatId, ended);
   }
 
@@ -352,17 +345,15 @@ export function endPeriod(transaction: Transaction, startSeq: number): void {
 }
 
 export function periodView(chatId: string, state: Period): PeriodView {
-  const { session_id, message_count, total_cost_usd, total_tokens } = bucketOf(
-    state,
-    state.provider,
-  );
+  const { provider, model, generation } = state;
+  const { session_id, message_count, total_cost_usd, total_tokens } = bucketOf(state, provider);
   return {
     chat_id: chatId,
-    provider: state.provider,
-    model: state.model,
+    provider,
+    model,
     created_at: state.started_at,
     last_active: state.human_at,
-    generation: state.generation,
+    generation,
     provider_sessions: openBuckets(state),
     session_id,
     message_count,

@@ -2,9 +2,9 @@ import { wholeFile } from "./attachments.ts";
 import type { ChatFormat } from "./chat-formats.ts";
 import { chatZone } from "./chat-head.ts";
 import type { Chats } from "./chats.ts";
-import { Marks } from "./marks.ts";
+import { shownRecords } from "./marks.ts";
 import { toHtml } from "./render-html.ts";
-import { seedHead, sinceClear, toSeedJsonl } from "./render-jsonl.ts";
+import { toSeedJsonl } from "./render-jsonl.ts";
 import { toMarkdown } from "./render-markdown.ts";
 
 /**
@@ -20,18 +20,19 @@ export async function renderChat(
   format: ChatFormat,
   zone: string,
 ): Promise<AsyncGenerator<string>> {
+  const { files, logs } = chats;
   const { head } = await chats.existing(chatId);
-  const marks = await Marks.in(chats.records(chatId));
-  const records = marks.shownIn(chats.records(chatId));
   if (format === "jsonl") {
-    return toSeedJsonl(seedHead(chatId, head), sinceClear(records, head), {
-      files: chats.files,
-    });
+    const records = await shownRecords(logs, chatId, head.clear_seq);
+    return toSeedJsonl(chatId, head, records, files);
   }
-  const { title } = head;
+  const chat = {
+    key: chatId,
+    title: head.title,
+    zone: chatZone(head) ?? zone,
+    // What is missing or damaged is named all the same.
+    readFile: (sha256: string) => wholeFile(files, chatId, sha256),
+  };
   const render = format === "html" ? toHtml : toMarkdown;
-  const chat = { key: chatId, title: title === "" ? undefined : title };
-  // What is missing or damaged is named all the same.
-  const readFile = (sha256: string) => wholeFile(chats.files, chatId, sha256);
-  return render(chat, records, { zone: chatZone(head) ?? zone, readFile });
+  return render(chat, await shownRecords(logs, chatId));
 }

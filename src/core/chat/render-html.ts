@@ -3,7 +3,6 @@ import { printableLine } from "./printable.ts";
 import {
   type Records,
   type RenderedChat,
-  type RenderOptions,
   type RenderRow,
   renderRows,
   speakers,
@@ -19,23 +18,19 @@ const policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`: there is no such zone.
  */
-export async function* toHtml(
-  chat: RenderedChat,
-  records: Records,
-  options: RenderOptions = {},
-): AsyncGenerator<string> {
-  const rows = renderRows(records, options);
-  yield head(chat, options.zone ?? "UTC");
+export async function* toHtml(chat: RenderedChat, records: Records): AsyncGenerator<string> {
+  const rows = renderRows(records, chat.zone);
+  yield head(chat);
   for await (const row of rows) {
     yield rowHtml(row);
     if (row.kind !== "message") continue;
-    yield* filesHtml(row, options);
+    yield* filesHtml(row, chat);
     yield "</article>\n";
   }
   yield "</main>\n</body>\n</html>\n";
 }
 
-function head(chat: RenderedChat, zone: string): string {
+function head({ zone = "UTC", ...chat }: RenderedChat): string {
   const key = escaped(printableLine(chat.key));
   const title = escaped(printableLine(chat.title ?? ""));
   const titleHtml = title === "" ? "" : `<p dir="auto">${title}</p>\n`;
@@ -80,7 +75,7 @@ type MessageRow = Extract<RenderRow, { readonly kind: "message" }>;
 
 async function* filesHtml(
   { files }: MessageRow,
-  { readFile }: RenderOptions,
+  { readFile }: RenderedChat,
 ): AsyncGenerator<string> {
   for (const { label, file } of files) {
     const bytes = file && (await readFile?.(file.sha256));

@@ -3,10 +3,10 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { JsonObject } from "../json.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
-import { type SeedHead, type SeedJsonlOptions, toSeedJsonl } from "./render-jsonl.ts";
+import { toFullJsonl, toSeedJsonl } from "./render-jsonl.ts";
 
-const head: SeedHead = {
-  key: "telegram:42",
+const key = "telegram:42";
+const head: Parameters<typeof toSeedJsonl>[1] = {
   created_at: "2026-03-03T10:00:00.000Z",
   updated_at: "2026-03-04T10:00:00.000Z",
   metadata: { mood: "glad" },
@@ -20,12 +20,14 @@ function log(...fields: readonly JsonObject[]): readonly StoredRecord[] {
   return fields.map((field, index) => ({ id: `m${index + 1}`, ...field, seq: index + 1 }));
 }
 
+const forms = { seed: toSeedJsonl, full: toFullJsonl } as const;
+
 async function linesOf(
   records: readonly StoredRecord[],
-  options: Partial<SeedJsonlOptions> = {},
+  form: keyof typeof forms = "seed",
   of = head,
 ): Promise<string[]> {
-  return await Array.fromAsync(toSeedJsonl(of, records, { files: noFiles, ...options }));
+  return await Array.fromAsync(forms[form](key, of, records, noFiles));
 }
 
 /** The seed's reader, in its own terms: the last metadata line wins, all other objects are messages. */
@@ -68,7 +70,7 @@ test("the result of a call that was erased is not written in the seed form", asy
     messages.map(({ id }) => id),
     ["m1", "m9"],
   );
-  assert.match((await linesOf(records, { form: "full" })).join(""), /t:result:1/);
+  assert.match((await linesOf(records, "full")).join(""), /t:result:1/);
 });
 
 test("the seed form holds messages only: no control record, foreign record or hidden message", async () => {
@@ -100,9 +102,9 @@ for (const [cursor, written] of cursors) {
     const hide = { hidden: true };
     const usage = { _type: "metadata", kind: "usage" };
     const records = log(user("1"), user("2", hide), usage, user("3", hide), user("4"), user("5"));
-    const lines = await linesOf(records, {}, { ...head, last_consolidated: cursor });
+    const lines = await linesOf(records, "seed", { ...head, last_consolidated: cursor });
     const { metadata } = readSeed(lines.join(""));
-    assert.deepEqual(metadata, { ...head, _type: "metadata", last_consolidated: written });
+    assert.deepEqual(metadata, { ...head, key, _type: "metadata", last_consolidated: written });
     assert.equal(lines.length, cursor === written ? 4 : 5);
   });
 }
@@ -115,21 +117,21 @@ test("the full form holds every record as it is stored, and the seed's reader fi
     user("/new", { hidden: true }),
   );
   const more = { ...head, session: { generation: 2 } };
-  const lines = await linesOf(records, { form: "full" }, more);
+  const lines = await linesOf(records, "full", more);
   assert.deepEqual(
     lines.slice(1, -1).map((line) => JSON.parse(line)),
     records,
   );
   assert.equal(lines.at(-1), lines[0]);
-  assert.deepEqual(readSeed(lines.join("")).metadata, { ...more, _type: "metadata" });
+  assert.deepEqual(readSeed(lines.join("")).metadata, { ...more, key, _type: "metadata" });
 });
 
 test("the seed form keeps a head's own fields to itself, the full form cannot be forged by them", async () => {
   const odd = { ...head, _type: "message", session: {} };
-  const [seed] = await linesOf([], {}, odd);
-  assert.deepEqual(JSON.parse(seed ?? ""), { ...head, _type: "metadata" });
-  const [full] = await linesOf([], { form: "full" }, odd);
-  assert.deepEqual(JSON.parse(full ?? ""), { ...head, session: {}, _type: "metadata" });
+  const [seed] = await linesOf([], "seed", odd);
+  assert.deepEqual(JSON.parse(seed ?? ""), { ...head, key, _type: "metadata" });
+  const [full] = await linesOf([], "full", odd);
+  assert.deepEqual(JSON.parse(full ?? ""), { ...head, key, session: {}, _type: "metadata" });
 });
 
 for (const form of ["seed", "full"] as const) {
@@ -139,7 +141,7 @@ for (const form of ["seed", "full"] as const) {
     await fc.assert(
       fc.asyncProperty(texts, async (content) => {
         const records = log(user(content));
-        const lines = await linesOf(records, { form });
+        const lines = await linesOf(records, form);
         // What str.splitlines() of the seed's language takes for the end of a line.
         const ends = /\p{Cc}|[\u2028\u2029]/gu;
         for (const line of lines) assert.deepEqual(line.match(ends), ["\n"]);
@@ -152,7 +154,7 @@ for (const form of ["seed", "full"] as const) {
     const record = JSON.parse(
       `{"id":"m1","role":"user","content":"x","timestamp":"","__proto__":{"a":1},"seq":1}`,
     );
-    const lines = await linesOf([record], { form });
+    const lines = await linesOf([record], form);
     assert.match(lines[1] ?? "", /"__proto__":\{"a":1\}/);
     assert.equal(({} as Record<string, unknown>)["a"], undefined);
   });
@@ -163,10 +165,7 @@ for (const form of ["seed", "full"] as const) {
       for (;;) yield { id: `m${++read}`, seq: read, role: "user", content: "x", timestamp: "" };
     }
     let lines = 0;
-    for await (const _ of toSeedJsonl(head, endless(), {
-      form,
-      files: noFiles,
-    })) {
+    for await (const _ of forms[form](key, head, endless(), noFiles)) {
       if (++lines === 1_000) break;
     }
     assert.ok(read <= lines, `${read} records for ${lines} lines`);

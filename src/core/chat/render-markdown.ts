@@ -2,7 +2,6 @@ import { printableLine } from "./printable.ts";
 import {
   type Records,
   type RenderedChat,
-  type RenderOptions,
   type RenderRow,
   renderRows,
   speakers,
@@ -16,15 +15,14 @@ import {
  * @throws ThroughlineError `THROUGHLINE_INVALID`: there is no such zone.
  */
 export async function* toMarkdown(
-  chat: RenderedChat,
+  { zone = "UTC", ...chat }: RenderedChat,
   records: Records,
-  options: RenderOptions = {},
 ): AsyncGenerator<string> {
-  const rows = renderRows(records, options);
+  const rows = renderRows(records, zone);
   const key = span(printableLine(chat.key));
   const title = printableLine(chat.title ?? "");
   const heading = title === "" ? `Chat ${key}` : escaped(title);
-  yield `# ${heading}\n\nChat ${key}. Times are in ${span(options.zone ?? "UTC")}.\n`;
+  yield `# ${heading}\n\nChat ${key}. Times are in ${span(zone)}.\n`;
   for await (const row of rows) yield `\n${rowText(row)}`;
 }
 

@@ -16,19 +16,14 @@ import { instantOf, stampOf } from "./stamp.ts";
 /** Records oldest first; read once, one at a time. */
 export type Records = Iterable<StoredRecord> | AsyncIterable<StoredRecord>;
 
-export interface RenderOptions {
-  /** IANA name of the zone that days and times are told in. @default "UTC" */
-  readonly zone?: string | undefined;
-  /** The bytes of a file of the chat, for a format that holds them; `undefined`: they are not there. */
-  readonly readFile?: ((sha256: string) => Promise<Uint8Array | undefined>) | undefined;
-  /** Announcements, commands, markers. @default "left-out" */
-  readonly hidden?: "left-out" | "shown" | undefined;
-}
-
 /** What a rendering is of. */
 export interface RenderedChat {
   readonly key: string;
   readonly title?: string | undefined;
+  /** IANA name of the zone that days and times are told in. @default "UTC" */
+  readonly zone?: string | undefined;
+  /** The bytes of a file of the chat, for a format that holds them; `undefined`: they are not there. */
+  readonly readFile?: ((sha256: string) => Promise<Uint8Array | undefined>) | undefined;
 }
 
 /** The names of roles. */
@@ -64,19 +59,22 @@ export type RenderRow =
 /**
  * The log as a person reads it, in order and in bounded memory.
  *
+ * @param zone IANA name of the zone that days and times are told in.
+ * @param showsHidden announcements, commands and markers are in it.
  * @throws ThroughlineError `THROUGHLINE_INVALID`: there is no such zone.
  */
 export async function* renderRows(
   records: Records,
-  options: RenderOptions = {},
+  zone = "UTC",
+  showsHidden = false,
 ): AsyncGenerator<RenderRow> {
-  const clock = localClock(options.zone ?? "UTC");
+  const clock = localClock(zone);
   let day = "";
   for await (const record of records) {
     if (isControl(record, "clear")) yield { kind: "note", note: "history cleared here" };
     if (isControl(record, "erased")) yield { kind: "note", note: "erased here" };
     if (!isMessage(record)) continue;
-    if (record.hidden === true && options.hidden !== "shown") continue;
+    if (record.hidden === true && !showsHidden) continue;
     const local = clock(record.timestamp);
     if (local !== undefined && local.day !== day) {
       day = local.day;

@@ -10,9 +10,7 @@ import type { StoredRecord } from "../storage/log-store.ts";
 import { printable, printableLine } from "./printable.ts";
 import { toHtml } from "./render-html.ts";
 import { toMarkdown } from "./render-markdown.ts";
-import type { RenderedChat, RenderOptions } from "./render-rows.ts";
-
-const shown: RenderOptions = {};
+import type { RenderedChat } from "./render-rows.ts";
 
 function log(...fields: readonly JsonObject[]): readonly StoredRecord[] {
   return fields.map((field, index) => ({ id: `m${index + 1}`, ...field, seq: index + 1 }));
@@ -153,7 +151,7 @@ test("a chat as HTML: days, speakers, times, marks, texts", async () => {
 });
 
 test("the HTML file stands alone: its policy allows its style, pictures in it, and nothing else", async () => {
-  const html = await text(toHtml({ key: "k" }, [], shown));
+  const html = await text(toHtml({ key: "k" }, []));
   const policy = `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">`;
   assert.ok(html.startsWith("<!doctype html>\n"));
   // Before anything that it governs.
@@ -176,8 +174,8 @@ test("the HTML file holds the files of messages: pictures to be seen, all others
     [hash("a"), bytes],
     [hash("b"), bytes],
   ]);
-  const options = { ...shown, readFile: async (sha256: string) => files.get(sha256) };
-  const html = await text(toHtml({ key: "k" }, log(message), options));
+  const readFile = async (sha256: string) => files.get(sha256);
+  const html = await text(toHtml({ key: "k", readFile }, log(message)));
   const data = Buffer.from(bytes).toString("base64");
   const escaped = "&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;";
   assert.ok(html.includes(`<img alt="${escaped}" src="data:image/png;base64,${data}">`));
@@ -193,14 +191,14 @@ const chat: RenderedChat = { key: "k" };
 
 for (const [name, render] of Object.entries(formats)) {
   test(`${name} tells days and times in the zone that is asked for`, async () => {
-    const tokyo = await text(render(chat, day.slice(0, 1), { ...shown, zone: "Asia/Tokyo" }));
+    const tokyo = await text(render({ ...chat, zone: "Asia/Tokyo" }, day.slice(0, 1)));
     assert.match(tokyo, /Wednesday, 4 March 2026/);
     assert.match(tokyo, /08:30:00/);
     assert.match(tokyo, /Times are in .?Asia\/Tokyo/);
   });
 
   test(`${name} in a zone that does not exist is refused as invalid`, async () => {
-    await assert.rejects(text(render(chat, day, { ...shown, zone: "Mars/Base" })), (error) =>
+    await assert.rejects(text(render({ ...chat, zone: "Mars/Base" }, day)), (error) =>
       isThroughlineError(error, "THROUGHLINE_INVALID"),
     );
   });
@@ -220,22 +218,18 @@ for (const [name, render] of Object.entries(formats)) {
   for (const [timestamp, time] of stamps) {
     test(`${name} tells ${JSON.stringify(timestamp)} as ${time ?? "no time"}`, async () => {
       const records = log({ role: "user", content: "x", timestamp } as JsonObject);
-      const page = await text(render(chat, records, shown));
+      const page = await text(render(chat, records));
       assert.equal(/\d\d:\d\d:\d\d(?!\.)/.exec(page)?.[0], time);
       assert.equal(/\d+ [A-Z][a-z]+ \d{4}/.test(page), time !== undefined);
     });
   }
 
-  test(`${name} shows hidden messages only when asked, and marks them`, async () => {
-    assert.doesNotMatch(await text(render(chat, day, shown)), /\/new/);
-    assert.match(
-      await text(render(chat, day, { ...shown, hidden: "shown" })),
-      /hidden(.|\n)*\/new/,
-    );
+  test(`${name} leaves hidden messages out`, async () => {
+    assert.doesNotMatch(await text(render(chat, day)), /\/new/);
   });
 
   test(`${name} of an empty chat is a whole document`, async () => {
-    assert.match(await text(render(chat, [], shown)), name === "HTML" ? /<\/html>\n$/ : /^# Chat/);
+    assert.match(await text(render(chat, [])), name === "HTML" ? /<\/html>\n$/ : /^# Chat/);
   });
 
   test(`${name} keeps going over fields of wrong types`, async () => {
@@ -245,7 +239,7 @@ for (const [name, render] of Object.entries(formats)) {
       { role: "tool", content: "c", attachments: [null, {}, { name: 7 }], partial_reason: "<b>" },
       { role: "assistant", content: "d", partial: true, partial_reason: "<b>" },
     );
-    const page = await text(render(chat, odd, shown));
+    const page = await text(render(chat, odd));
     for (const word of ["a", "b", "c", "d"])
       assert.match(page, new RegExp(`^.*\\b${word}\\b`, "m"));
     assert.doesNotMatch(page.replace(/<b>(User|Assistant|Tool)<\/b>/g, ""), /<b>/);
@@ -257,7 +251,7 @@ for (const [name, render] of Object.entries(formats)) {
       for (;;) yield { id: `m${++read}`, seq: read, role: "user", content: "x", timestamp: "" };
     }
     let pieces = 0;
-    for await (const piece of render(chat, endless(), shown)) {
+    for await (const piece of render(chat, endless())) {
       assert.ok(piece.length < 8_000);
       if (++pieces === 1_000) break;
     }
@@ -417,10 +411,10 @@ const plain = hostile("x");
 
 test(`each of ${payloads.length} hostile texts stays text in HTML`, async () => {
   assert.ok(payloads.length >= 200);
-  const { tags } = htmlParts(await text(toHtml(plain.chat, plain.records, shown)));
+  const { tags } = htmlParts(await text(toHtml(plain.chat, plain.records)));
   for (const payload of payloads) {
     const { chat, records } = hostile(payload);
-    const parts = htmlParts(await text(toHtml(chat, records, shown)));
+    const parts = htmlParts(await text(toHtml(chat, records)));
     assert.deepEqual(parts.tags, tags, JSON.stringify(payload));
     const content = printable(`x${payload}`);
     const name = printableLine(`x${payload}`);
@@ -434,7 +428,7 @@ test(`each of ${payloads.length} hostile texts stays text in HTML`, async () => 
 });
 
 test(`each of ${payloads.length} hostile texts stays in its place in Markdown`, async () => {
-  const expected = markdownParts(await text(toMarkdown(plain.chat, plain.records, shown)));
+  const expected = markdownParts(await text(toMarkdown(plain.chat, plain.records)));
   assert.deepEqual(expected.blocks.slice(0, 5), [
     "heading 1",
     "paragraph",
@@ -444,7 +438,7 @@ test(`each of ${payloads.length} hostile texts stays in its place in Markdown`, 
   ]);
   for (const payload of payloads) {
     const { chat, records } = hostile(payload);
-    const parts = markdownParts(await text(toMarkdown(chat, records, shown)));
+    const parts = markdownParts(await text(toMarkdown(chat, records)));
     assert.deepEqual(parts.blocks, expected.blocks, JSON.stringify(payload));
     assert.deepEqual(parts.html, ["<details>\n<summary>Reasoning</summary>", "</details>"]);
     assert.deepEqual(parts.results, Array(2).fill(printable(`x${payload}`)));
@@ -457,7 +451,7 @@ test("no rendering holds a control character, or a direction mark in a name", as
   for (const render of Object.values(formats)) {
     for (const payload of payloads) {
       const { chat, records } = hostile(payload);
-      const page = await text(render(chat, records, shown));
+      const page = await text(render(chat, records));
       assert.doesNotMatch(page, /(?![\n\t])\p{Cc}/u, JSON.stringify(payload));
       assert.ok(page.isWellFormed());
       const names = page.split("\n").filter((line) => /^<h1|^# |^<p class="who"/.test(line));

@@ -1,6 +1,7 @@
 import { isThroughlineError } from "../errors.ts";
 import { sha256 } from "../sha256.ts";
 import type { LogStore } from "../storage/log-store.ts";
+import type { StoredMessage } from "./message.ts";
 import { instantOf, latestInstant } from "./stamp.ts";
 
 /** What receipts call the files of messages. */
@@ -18,18 +19,28 @@ export type Removed =
   | { readonly place: string; readonly count: number }
   | { readonly unreachable: string };
 
-/** Removes what another memory holds of a chat, or of one message of it. Resolves once it is gone. */
-export type RemoveElsewhere = (
-  chatId: string,
-  loss: Loss,
-  messageId?: string,
-) => readonly Removed[] | Promise<readonly Removed[]>;
-
 /** The mark of one forgetting that has begun. */
 export interface Mark {
   readonly id: string;
   readonly hash: string;
   readonly at: string;
+}
+
+/** What holds something of chats beside their logs. None of it must throw but `remove`. */
+export interface OtherMemory {
+  /**
+   * Hears a message that an append lets be heard, once it is stored and before what is appended later, or a removal, is.
+   * A crash in between, or an append of unknown outcome, leaves it unheard.
+   */
+  heard?(chatId: string, message: StoredMessage, client: string | undefined): void;
+  /** Removes what it holds of a chat, or of one message of it. Resolves with how much that was, once it is gone. */
+  remove?(
+    chatId: string,
+    loss: Loss,
+    messageId?: string,
+  ): readonly Removed[] | Promise<readonly Removed[]>;
+  /** A chat is forgotten: nothing of it is left in its log. No mark: there was none. */
+  forgotten?(chatId: string, mark: Mark | undefined): void;
 }
 
 /** Chats that were forgotten after some place in the log of marks. */
@@ -45,10 +56,6 @@ export interface ForgottenChats {
 
 const key = "chats";
 
-/** Where a chat is missing that was forgotten without a mark. */
-export const noMark = {
-  unreachable: "the list of forgotten chats: an import could bring it back",
-} as const;
 /** So many of a chat's newest messages are remembered by their hash: a client repeats its last few writes. */
 const maxMessages = 256;
 

@@ -1,6 +1,7 @@
 import { isoTime } from "../clock.ts";
 import type { NewId } from "../ids.ts";
 import { checkJson, freezeDeep, type JsonObject } from "../json.ts";
+import type { Runtime } from "../runtime.ts";
 import { checkId } from "../storage/batch.ts";
 import type { LogRecord, StoredRecord } from "../storage/log-store.ts";
 import { type ChatHead, newHead, titleOf } from "./chat-head.ts";
@@ -42,14 +43,10 @@ export class Transaction {
   readonly #state: ChatState;
   readonly newId: NewId;
 
-  constructor(
-    chatId: string,
-    state: ChatState,
-    ports: { readonly now: number; readonly newId: NewId },
-  ) {
+  constructor(chatId: string, state: ChatState, ports: Pick<Runtime, "clock" | "newId">) {
     this.chatId = chatId;
-    this.now = ports.now;
-    this.at = isoTime(ports.now);
+    this.now = ports.clock.now();
+    this.at = isoTime(this.now);
     this.isNewChat = state.head === undefined;
     this.head = state.head ?? newHead(this.at);
     this.#state = state;

@@ -4,7 +4,9 @@ import fc from "fast-check";
 import type { Clock } from "../clock.ts";
 import { isThroughlineError } from "../errors.ts";
 import { type Interaction, type NewInteraction, quote, summarise } from "./summary.ts";
-import { fieldBytes, WorkingMemories, WorkingMemory } from "./working-memory.ts";
+import { WorkingMemories, WorkingMemory } from "./working-memory.ts";
+
+const fieldBytes = 8_192;
 
 const noon = Date.UTC(2026, 2, 1, 12);
 

@@ -26,7 +26,7 @@ const interaction = object<NewInteraction>(
 );
 
 /** Most bytes of UTF-8 that are kept of an utterance, and of a response. */
-export const fieldBytes = 8_192;
+const fieldBytes = 8_192;
 
 /** Cuts a text with a `…`, so that a cut answer never looks like none. */
 function fitted(text: string): string {

@@ -75,7 +75,7 @@ export async function* copyable(
 ): AsyncIterable<Copied> {
   if (until === undefined) return;
   const variant = variantOf(until);
-  const marks = await Marks.in(logs.read(chatId, { after }));
+  const marks = await Marks.in(logs, chatId, after);
   const last = marks.shown(until);
   const isOther = ({ role, turn }: StoredMessage) =>
     last?.replaced === true && role !== "user" && turn === until.turn;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chat, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
-import { Marks } from "../chat/marks.ts";
+import { shownRecords } from "../chat/marks.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { notCompleted } from "../chat/model-row.ts";
 import { renderRows } from "../chat/render-rows.ts";
@@ -113,8 +113,7 @@ function asLine({ role, content, tool_calls: calls = [] }: StoredMessage): strin
 
 /** The chat as it is exported for people. */
 async function rendered(c: Awaited<ReturnType<typeof companion>>): Promise<string[]> {
-  const marks = await Marks.in(c.chats.records(chat));
-  const shown = marks.shownIn(c.chats.records(chat));
+  const shown = await shownRecords(c.chats.logs, chat);
   const rows = await Array.fromAsync(renderRows(shown));
   return rows.flatMap((row) => (row.kind === "message" ? [row.text] : []));
 }

@@ -3,7 +3,7 @@ import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { AnswerStats, Outcome, StoredMessage } from "../chat/message.ts";
 import type { MessageInput } from "../chat/message-input.ts";
-import { bucketOf, checkUsage, type Period } from "../chat/period.ts";
+import { bucketOf, type Period } from "../chat/period.ts";
 import type { ProviderModel } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import type { JsonObject } from "../json.ts";
@@ -100,7 +100,6 @@ export function endTurn(
       bucket_generation: bucketOf(begun.period, provider).generation,
       session_id: isGone ? undefined : ended.providerSessionId,
     };
-    checkUsage(delta);
     sessions.updateIn(transaction, delta);
     // Only a model that failed without a word leaves the turn open: it can be asked again.
     const isOver = outcome !== "failed" || isAnswered;

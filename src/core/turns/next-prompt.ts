@@ -81,7 +81,7 @@ export async function nextPrompt(
   const turn = new Turn({ chatId, id, content: content ?? placeholder, isFresh: true });
   const state = await chats.state(chatId);
   // What the turn would begin with: it is never stored.
-  const made = new Transaction(chatId, state, { now: ports.clock.now(), newId: ports.newId });
+  const made = new Transaction(chatId, state, ports);
   const begun = await beginTurn(ports, made, turn, target);
   const { head } = made;
   const log = endingWith(chats.logs, state.seq, made.records);

@@ -80,7 +80,7 @@ async function runWith(
     begin(ports, transaction, turn, answerer.target),
   );
   turn.files = [];
-  ports.sessions.announceEnd(chatId, begun.resolution);
+  if (begun.resolution.ended === "period") ports.sessions.announceEnd(chatId, "period");
   const memory = ports.workingMemory.of(chatId);
   if (begun.isNew) ports.extensions.heard(turn.chatId, begun.user);
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { historyView } from "../chat/history.ts";
-import { Marks } from "../chat/marks.ts";
+import { shownRecords } from "../chat/marks.ts";
 import { isMessage } from "../chat/message.ts";
 import { openThroughline } from "../throughline.ts";
 import { withVariants } from "./turn-log.ts";
@@ -100,8 +100,7 @@ async function check(
   }
   assert.deepEqual(found, wanted, "a search");
   const records = await Array.fromAsync(chats.records(chat));
-  const marks = await Marks.in(chats.records(chat));
-  const kept = (await Array.fromAsync(marks.shownIn(chats.records(chat)))).filter(
+  const kept = (await Array.fromAsync(await shownRecords(chats.logs, chat))).filter(
     (record) => isMessage(record) && record.role !== "user" && !record.hidden,
   );
   assert.deepEqual(

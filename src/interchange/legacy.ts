@@ -1,4 +1,12 @@
-import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import {
+  name,
+  openBuckets,
+  type Period,
+  type ProviderSession,
+  periodLimits,
+} from "../core/chat/period.ts";
+import { instantOf, readStamp, stampOf } from "../core/chat/stamp.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import {
   extensible,
   mended,
@@ -11,9 +19,7 @@ import {
   storable,
   text,
   whole,
-} from "../shape.ts";
-import { name, openBuckets, type Period, type ProviderSession, periodLimits } from "./period.ts";
-import { instantOf, readStamp, stampOf } from "./stamp.ts";
+} from "../core/shape.ts";
 
 /** One chat out of the original's `sessions.json`, which holds an entry a chat, by chat id. */
 export interface Imported {

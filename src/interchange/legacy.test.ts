@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { checkJson, type JsonObject } from "../json.ts";
-import { judge, resolveFreshness } from "./freshness.ts";
-import { fromDuctor, type Imported, toDuctor } from "./legacy.ts";
+import { judge, resolveFreshness } from "../core/chat/freshness.ts";
 import {
   bucketOf,
   humanActed,
-  isNew,
   type Period,
   resetProvider,
   rollOver,
   syncTarget,
-} from "./period.ts";
+} from "../core/chat/period.ts";
+import { checkJson, type JsonObject } from "../core/json.ts";
+import { fromDuctor, type Imported, toDuctor } from "./legacy.ts";
 
 const now = Date.UTC(2026, 2, 1, 12);
 const whole = {
@@ -290,7 +289,7 @@ test("what happened since is in the export; a reset bucket is gone from it", () 
 
 test("provider_sessions that were no object are written back while there is no bucket", () => {
   const { chatId, state, unknown } = read({ ...whole, provider_sessions: "text" });
-  assert.equal(isNew(state, "codex"), true);
+  assert.equal(bucketOf(state, "codex").session_id, "");
   assert.equal(toDuctor(chatId, state, unknown).entry["provider_sessions"], "text");
 });
 
