@@ -25,8 +25,11 @@ export class SaveQueue {
   readonly #ports: SaveQueuePorts;
   #waiting: readonly Moment[] = [];
   /** The first of them that is being saved; `done` settles with that. */
-  #saving: { moment: Moment; abort: AbortController; done: Promise<void> } | undefined;
-  #cancelRetry: (() => void) | undefined;
+  #saving: { moment: Moment; abort: AbortController; done: Promise<unknown> } | undefined;
+  /** While something waits. */
+  #loop: Promise<void> | undefined;
+  /** Ends the pause after a failure. */
+  #resume: () => void = () => undefined;
   /** `closing`: what fails once more is lost. */
   #state: "open" | "closing" | "closed" = "open";
 
@@ -42,7 +45,7 @@ export class SaveQueue {
   add(moment: Moment): void {
     this.#waiting = [...this.#waiting, moment];
     if (this.#state === "closed") this.#lose(moment);
-    else this.#next();
+    else this.#loop ??= this.#run();
   }
 
   /** Removes those for which it holds; resolves when none of them is being saved any more. */
@@ -64,32 +67,35 @@ export class SaveQueue {
   async close(withinMs: number): Promise<void> {
     if (this.#state !== "open") return;
     this.#state = "closing";
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
-    this.#next();
-    const drained = async () => {
-      while (this.#saving !== undefined) await this.#saving.done;
-    };
-    await until(drained(), { ms: withinMs, timers: this.#ports.timers });
+    this.#resume();
+    await until(Promise.resolve(this.#loop), { ms: withinMs, timers: this.#ports.timers });
     this.#state = "closed";
     for (const moment of this.#waiting) this.#lose(moment);
     this.#saving?.abort.abort();
   }
 
-  #next(): void {
-    const [moment] = this.#waiting;
-    const isBusy = this.#saving !== undefined || this.#cancelRetry !== undefined;
-    if (moment === undefined || isBusy) return;
-    const abort = new AbortController();
-    const done = this.#save(moment, abort.signal).then(() => {
+  async #run(): Promise<void> {
+    for (let [moment] = this.#waiting; moment !== undefined; [moment] = this.#waiting) {
+      const abort = new AbortController();
+      const saved = this.#save(moment, abort.signal);
+      this.#saving = { moment, abort, done: saved };
+      const isFailed = (await saved) === "failed";
       this.#saving = undefined;
-      this.#next();
-    });
-    this.#saving = { moment, abort, done };
+      if (isFailed && this.#state === "open") await this.#pause();
+    }
+    this.#loop = undefined;
+  }
+
+  async #pause(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#ports.timers.after(retryMs, resolve, { holdsProcess: true });
+    this.#resume = resolve;
+    await promise;
+    cancel();
   }
 
   /** Never rejects: what fails is told to the receipt. */
-  async #save(moment: Moment, signal: AbortSignal): Promise<void> {
+  async #save(moment: Moment, signal: AbortSignal): Promise<"failed" | undefined> {
     const { sink, seal, told } = this.#ports;
     const { receipt } = moment;
     // Forgotten or lost while it was being saved.
@@ -97,35 +103,29 @@ export class SaveQueue {
     try {
       const whole = await seal(moment);
       if (isGone()) return;
-      const { name, uploaded = false } = await sink.save(whole, signal);
+      const { uploaded = false } = await sink.save(whole, signal);
       if (isGone()) return;
       this.#remove(moment);
-      receipt.update({ name, durable: true, uploaded });
+      receipt.update({ durable: true, uploaded });
       told("durable", receipt);
       if (uploaded) told("uploaded", receipt);
     } catch (error) {
-      if (!isGone()) this.#failed(moment, error);
+      if (isGone()) return;
+      this.#failed(moment, error);
+      return "failed";
     }
   }
 
   #failed(moment: Moment, error: unknown): void {
     const { receipt } = moment;
     const reason = error instanceof SaveError ? error.reason : "io";
-    this.#remove(moment);
     receipt.update({ reason });
     const fields = { id: receipt.id, reason, error: errorName(error) };
     this.#ports.logger.warn(fields, "a moment was not saved");
     this.#ports.told("failed", receipt);
-    this.#waiting = [...this.#waiting, moment];
-    if (this.#state !== "open") {
-      this.#lose(moment);
-      return;
-    }
-    const retry = () => {
-      this.#cancelRetry = undefined;
-      this.#next();
-    };
-    this.#cancelRetry = this.#ports.timers.after(retryMs, retry, { holdsProcess: true });
+    this.#remove(moment);
+    if (this.#state === "open") this.#waiting = [...this.#waiting, moment];
+    else this.#lose(moment);
   }
 
   #lose(moment: Moment): void {

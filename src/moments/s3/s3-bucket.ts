@@ -93,7 +93,7 @@ export class S3Bucket {
    */
   async put(object: ObjectToPut, signal: AbortSignal, condition?: "*"): Promise<string> {
     const { body, contentType, sha256 } = object;
-    const { encryption, checksums } = this.#target;
+    const { endpoint, checksums } = this.#target;
     const input = {
       ...this.#inBucket,
       Key: object.key,
@@ -104,7 +104,8 @@ export class S3Bucket {
       ChecksumSHA256:
         checksums === "off" ? undefined : Buffer.from(sha256, "hex").toString("base64"),
       IfNoneMatch: condition,
-      ServerSideEncryption: encryption === "none" ? undefined : encryption,
+      // Some services refuse the header; AWS is asked for what it does by default.
+      ServerSideEncryption: endpoint === undefined ? ("AES256" as const) : undefined,
     };
     const answer = await this.#send(body.length, signal, ({ sdk, client }, abortSignal) =>
       client.send(new sdk.PutObjectCommand(input), { abortSignal }),
@@ -223,8 +224,7 @@ export class S3Bucket {
   }
 
   get #inBucket() {
-    const { bucket: Bucket, bucketOwner: ExpectedBucketOwner } = this.#target;
-    return { Bucket, ExpectedBucketOwner };
+    return { Bucket: this.#target.bucket };
   }
 
   async #orAbsent<T>(
