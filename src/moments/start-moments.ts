@@ -46,8 +46,7 @@ export type {
 export type { NewMessage } from "./record/messages.ts";
 export type { MomentFacts } from "./record/moment.ts";
 export type { MomentRecorder, MomentStats } from "./record/moment-recorder.ts";
-export type { MomentEvent } from "./record/options.ts";
-export type { Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";
+export type { MomentEvent, Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";
 export type { S3TargetOptions } from "./s3/options.ts";
 export { recallWords } from "./turns/recall.ts";
 export {

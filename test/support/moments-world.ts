@@ -7,8 +7,7 @@ import type { FeedbackExportOptions } from "../../src/moments/export/options.ts"
 import { consentWording } from "../../src/moments/record/consent.ts";
 import type { MomentInput } from "../../src/moments/record/label.ts";
 import type { NewMessage } from "../../src/moments/record/messages.ts";
-import { MomentRecorder } from "../../src/moments/record/moment-recorder.ts";
-import type { RecorderOptions } from "../../src/moments/record/options.ts";
+import { MomentRecorder, type RecorderOptions } from "../../src/moments/record/moment-recorder.ts";
 import { lines, type Row } from "./feedback-export-files.ts";
 import { filesUnder, redJpeg } from "./feedback-packages.ts";
 import { HeldClock } from "./held-clock.ts";

@@ -3,7 +3,6 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import { fillWithRandom } from "../../core/ids.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import {
   isCode,
@@ -13,8 +12,7 @@ import {
   writeAll,
 } from "../../core/storage/files/file-ports.ts";
 import { bytesIn, foldersOf, manifestFile, type PackagePart, partsOf } from "../package/content.ts";
-import { renameMoment, sealRecord, writeManifest } from "../package/manifest.ts";
-import { makeUuidV7 } from "../package/package-name.ts";
+import { sealRecord, writeManifest } from "../package/manifest.ts";
 import {
   type Saved,
   SaveError,
@@ -29,8 +27,8 @@ import { verifyFolder } from "./read-package.ts";
 import { removeTree } from "./remove.ts";
 
 /**
- * Writes a moment as a package: once, because the queue of moments tries again. It gets another name if its own is
- * taken. Rejects with a `SaveError`, or with the signal's reason; then nothing of it is left.
+ * Writes a moment as a package: once, because the queue of moments tries again. Rejects with a `SaveError`, or with
+ * the signal's reason; then nothing of it is left.
  */
 export async function savePackage(
   ports: PackagePorts,
@@ -38,17 +36,12 @@ export async function savePackage(
   signal: AbortSignal | undefined,
 ): Promise<Saved> {
   try {
-    const uuid = makeUuidV7(ports.clock.now(), fillWithRandom);
-    for (const named of [moment, renameMoment(moment, uuid)]) {
-      const { name } = named.record;
-      const occupant = await occupantOf(ports, named.record);
-      if (occupant === "another") continue;
-      // Saved by an attempt that did not know how it ended: its name is made durable, and that is the answer.
-      if (occupant === "this") await ports.disk.syncDirectory(ports.path);
-      else await write(ports, named, signal);
-      return { name };
-    }
-    throw new SaveError("io"); // the next attempt draws another name
+    const occupant = await occupantOf(ports, moment.record);
+    if (occupant === "another") throw new SaveError("io");
+    // Saved by an attempt that did not know how it ended: its name is made durable, and that is the answer.
+    if (occupant === "this") await ports.disk.syncDirectory(ports.path);
+    else await write(ports, moment, signal);
+    return { name: moment.record.name };
   } catch (error) {
     if (signal?.aborted === true) throw signal.reason;
     if (error instanceof SaveError) throw error;
@@ -71,7 +64,7 @@ export async function occupantOf(
   { name, uuid }: PackageRecord,
 ): Promise<"none" | "this" | "another"> {
   if (await isHere(ports, name)) {
-    // A damaged one is not the answer; the new one gets another name beside it.
+    // A damaged one is not the answer.
     const { state, manifest } = await verifyFolder(ports, name);
     return state === "whole" && manifest?.uuid === uuid ? "this" : "another";
   }

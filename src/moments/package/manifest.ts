@@ -2,8 +2,7 @@ import { crc32 } from "node:zlib";
 import { isJsonObject } from "../../core/json.ts";
 import { is, Place } from "../../core/shape.ts";
 import { attachmentFile, frameFile } from "./content.ts";
-import { packageId, packageName } from "./package-name.ts";
-import type { SealedMoment } from "./package-sink.ts";
+import { packageName } from "./package-name.ts";
 import {
   type FileEntry,
   feedbackSchema,
@@ -108,13 +107,6 @@ function disagreement(manifest: Manifest): string | undefined {
 /** Adds what the writer of the files knows: the whole of feedback.json, in the order of the shape. */
 export function sealRecord(record: PackageRecord, files: readonly FileEntry[]): Manifest {
   return manifestShape.write({ ...record, files }) as unknown as Manifest;
-}
-
-/** The same moment under another uuid, when the name that its uuid makes is taken. */
-export function renameMoment(moment: SealedMoment, uuid: string): SealedMoment {
-  const { timestamp_str, sentiment } = moment.record;
-  const name = packageName(timestamp_str, sentiment, uuid);
-  return { ...moment, record: { ...moment.record, id: packageId(uuid), uuid, name } };
 }
 
 /**

@@ -29,7 +29,7 @@ export class SaveQueue {
   /** While something waits. */
   #loop: Promise<void> | undefined;
   /** Ends the pause after a failure. */
-  #resume: () => void = () => undefined;
+  readonly #closing = Promise.withResolvers<void>();
   /** `closing`: what fails once more is lost. */
   #state: "open" | "closing" | "closed" = "open";
 
@@ -44,7 +44,7 @@ export class SaveQueue {
 
   add(moment: Moment): void {
     this.#waiting = [...this.#waiting, moment];
-    if (this.#state === "closed") this.#lose(moment);
+    if (this.#state === "closed") this.#discard(moment, "closed");
     else this.#loop ??= this.#run();
   }
 
@@ -67,10 +67,10 @@ export class SaveQueue {
   async close(withinMs: number): Promise<void> {
     if (this.#state !== "open") return;
     this.#state = "closing";
-    this.#resume();
+    this.#closing.resolve();
     await until(Promise.resolve(this.#loop), { ms: withinMs, timers: this.#ports.timers });
     this.#state = "closed";
-    for (const moment of this.#waiting) this.#lose(moment);
+    for (const moment of this.#waiting) this.#discard(moment, "closed");
     this.#saving?.abort.abort();
   }
 
@@ -81,17 +81,10 @@ export class SaveQueue {
       this.#saving = { moment, abort, done: saved };
       const isFailed = (await saved) === "failed";
       this.#saving = undefined;
-      if (isFailed && this.#state === "open") await this.#pause();
+      const { timers } = this.#ports;
+      if (isFailed) await until(this.#closing.promise, { ms: retryMs, timers });
     }
     this.#loop = undefined;
-  }
-
-  async #pause(): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#ports.timers.after(retryMs, resolve, { holdsProcess: true });
-    this.#resume = resolve;
-    await promise;
-    cancel();
   }
 
   /** Never rejects: what fails is told to the receipt. */
@@ -125,17 +118,16 @@ export class SaveQueue {
     this.#ports.told("failed", receipt);
     this.#remove(moment);
     if (this.#state === "open") this.#waiting = [...this.#waiting, moment];
-    else this.#lose(moment);
+    else this.#discard(moment, "closed");
   }
 
-  #lose(moment: Moment): void {
-    const { id, reason } = moment.receipt;
-    this.#ports.logger.error({ id, reason }, "a moment was lost at close");
+  #discard(moment: Moment, reason: "closed" | "forgotten"): void {
+    const { receipt } = moment;
+    if (reason === "closed") {
+      const { id, reason: failed } = receipt;
+      this.#ports.logger.error({ id, reason: failed }, "a moment was lost at close");
+    }
     this.#remove(moment);
-    this.#discard(moment, "closed");
-  }
-
-  #discard({ receipt }: Moment, reason: "closed" | "forgotten"): void {
     receipt.fail(reason);
     this.#ports.told("discarded", receipt);
   }
