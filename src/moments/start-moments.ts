@@ -20,7 +20,7 @@ import type { OwnHome } from "../core/storage/storage.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import type { Selection } from "./directory/whose.ts";
-import { type ForgetReceipt, type Moments, openMoments, withPackagesOf } from "./moments.ts";
+import { type ForgetReceipt, Moments, openParts, withPackagesOf } from "./moments.ts";
 import { type MomentsOptions, momentsSettings } from "./options.ts";
 import { forgetForgotten, forgetPackagesOf } from "./record/forget-forgotten.ts";
 import type { ReadFile } from "./record/moment.ts";
@@ -79,7 +79,7 @@ export async function startMoments(
     const { persona, withSkills, hurtful } = options;
     const { ports, chats } = throughline;
     const readFile: ReadFile = (chatId, sha256) => wholeFile(chats.files, chatId, sha256);
-    const moments = await openMoments(ports, homeOf(throughline), readFile, options);
+    const moments = new Moments(await openParts(ports, homeOf(throughline), readFile, options));
     if (persona !== undefined) capturePrompt(moments.recorder, persona, withSkills);
     return new MomentsExtension(throughline, { moments, hurtful });
   });

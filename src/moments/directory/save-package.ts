@@ -20,9 +20,8 @@ import {
   type SealedMoment,
 } from "../package/package-sink.ts";
 import type { PackageRecord } from "../package/record.ts";
-import { codeOf, isHere, pathOf } from "./names.ts";
+import { codeOf, isHere, type PackagePorts, pathOf } from "./names.ts";
 import { isInFlight, noteComing, readStatus, removeNote } from "./notes.ts";
-import type { PackagePorts } from "./ports.ts";
 import { verifyFolder } from "./read-package.ts";
 import { removeTree } from "./remove.ts";
 
@@ -182,12 +181,12 @@ async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
 
 /** Whether a package fits, by a generous estimate of manifest, blocks and names; also when that is not known. */
 async function hasSpace(
-  { freeSpace, minFreeBytes, logger, path }: PackagePorts,
+  { freeSpace, logger, path }: PackagePorts,
   parts: readonly PackagePart[],
 ): Promise<boolean> {
   const needed = Math.ceil((bytesIn(parts) + parts.length * 5_120 + 65_536) * 1.1);
   try {
-    return freeSpace === undefined || needed + minFreeBytes <= (await freeSpace(path));
+    return freeSpace === undefined || needed <= (await freeSpace(path));
   } catch (error) {
     const says = "how much space is left cannot be told; writing will show";
     logger.warn({ code: codeOf(error) }, says);

@@ -1,4 +1,4 @@
-export interface JpegFacts {
+interface JpegFacts {
   readonly width: number;
   readonly height: number;
   /** Up to and with the end marker: what follows it is padding. */

@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import { addAbortSignal, type Readable } from "node:stream";
 import type { S3Client } from "@aws-sdk/client-s3";
 import type { Logger } from "../../core/logger.ts";
 import { type Timers, until } from "../../core/timers.ts";
@@ -314,21 +314,9 @@ function hollow(
 
 /** Reads a whole body. Destroys it when the signal fires: the client leaves a body that is read alone. */
 async function readWhole(body: Readable, bytes: number, signal: AbortSignal): Promise<Buffer> {
-  const destroy = () => body.destroy();
-  signal.addEventListener("abort", destroy, { once: true });
-  try {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    for await (const chunk of body) {
-      chunks.push(chunk as Buffer);
-      length += (chunk as Buffer).length;
-      if (length > bytes) break;
-    }
-    if (length !== bytes) throw new UploadFailure("retry", { code: "CutBody" });
-    return Buffer.concat(chunks);
-  } finally {
-    signal.removeEventListener("abort", destroy);
-  }
+  const whole = Buffer.concat(await addAbortSignal(signal, body).toArray());
+  if (whole.length !== bytes) throw new UploadFailure("retry", { code: "CutBody" });
+  return whole;
 }
 
 /**
