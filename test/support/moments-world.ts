@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import { exportFeedback } from "../../src/moments/export/export-feedback.ts";
-import type { FeedbackExportOptions } from "../../src/moments/export/options.ts";
+import type { FeedbackExportOptions } from "../../src/moments/export/selection.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
 import type { MomentInput } from "../../src/moments/record/label.ts";
 import type { NewMessage } from "../../src/moments/record/messages.ts";

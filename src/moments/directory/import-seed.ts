@@ -24,7 +24,7 @@ import {
   type PackageMessage,
   type PackageRecord,
 } from "../package/record.ts";
-import { jpegFacts } from "../record/jpeg.ts";
+import { jpegFacts } from "../record/media.ts";
 import { entriesOf, type PackagePorts, readWhole, secondsNow } from "./names.ts";
 import { saveCopy } from "./save-package.ts";
 

@@ -3,10 +3,18 @@ import type { Disk } from "../../core/storage/disk/disk.ts";
 import type { PackageEntry, ReadPackages } from "../directory/read-package.ts";
 import { packageId } from "../package/package-name.ts";
 import type { Manifest } from "../package/record.ts";
-import { type ExportSettings, exportDefaults, type FeedbackExportOptions } from "./options.ts";
 import { OutFolder, reportFile, type WrittenFile } from "./out-folder.ts";
 import { createdAt, formats, rowText } from "./rows.ts";
-import { isLatestOf, type Judgement, matches, type SkipReason, skipReasons } from "./selection.ts";
+import {
+  type ExportSettings,
+  exportDefaults,
+  type FeedbackExportOptions,
+  isLatestOf,
+  type Judgement,
+  matches,
+  type SkipReason,
+  skipReasons,
+} from "./selection.ts";
 
 /**
  * Writes packages for a trainer into a new folder: rows, a dataset card, and `export-report.json`,

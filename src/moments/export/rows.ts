@@ -12,8 +12,7 @@ import {
   type OpenPackage,
   sentMessages,
 } from "./judged-turn.ts";
-import type { ExportSettings, FeedbackExportFormat } from "./options.ts";
-import type { SkipReason } from "./selection.ts";
+import type { ExportSettings, FeedbackExportFormat, SkipReason } from "./selection.ts";
 
 /** What a package gives. */
 export interface Row {
