@@ -6,8 +6,8 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { openThroughline } from "../src/core/throughline.ts";
 import { PackageDirectory } from "../src/moments/directory/package-directory.ts";
-import { renameMoment, sealRecord, writeManifest } from "../src/moments/package/manifest.ts";
-import { makeUuidV7 } from "../src/moments/package/package-name.ts";
+import { sealRecord, writeManifest } from "../src/moments/package/manifest.ts";
+import { makeUuidV7, packageId, packageName } from "../src/moments/package/package-name.ts";
 import type { SealedMoment } from "../src/moments/package/package-sink.ts";
 import type { Manifest } from "../src/moments/package/record.ts";
 import type { Figure } from "./figure.ts";
@@ -42,8 +42,9 @@ function copyPackage(feedback: string, moment: SealedMoment, manifest: Manifest,
   const uuid = makeUuidV7(manifest.timestamp * 1_000, (into) =>
     into.set(createHash("sha256").update(`${i}`).digest().subarray(0, into.length)),
   );
-  const { record } = renameMoment(moment, uuid);
-  const { files } = manifest;
+  const { files, timestamp_str, sentiment } = manifest;
+  const name = packageName(timestamp_str, sentiment, uuid);
+  const record = { ...moment.record, id: packageId(uuid), uuid, name };
   const sealed = sealRecord({ ...record, chat_id: `chat ${i}` }, files);
   const [from, to] = [join(feedback, manifest.name), join(feedback, record.name)];
   fs.mkdirSync(join(to, "frames"), { recursive: true });

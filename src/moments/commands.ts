@@ -8,7 +8,7 @@ import {
   wholeNumber,
 } from "../cli/command.ts";
 import { isoTime } from "../core/clock.ts";
-import { feedbackExportFormats } from "./export/options.ts";
+import { feedbackExportFormats } from "./export/selection.ts";
 import { sentiments } from "./package/package-name.ts";
 
 const addFeedbackCommand: AddCommand = (program, context) => {

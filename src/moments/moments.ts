@@ -13,16 +13,15 @@ import type { DeleteReceipt } from "./directory/remove.ts";
 import { isMeant, type Selection } from "./directory/whose.ts";
 import type { MomentsSettings } from "./options.ts";
 import { packageId } from "./package/package-name.ts";
-import type { Consent } from "./package/record.ts";
+import type { Consent, UploadTarget } from "./package/record.ts";
 import { type AutoEvent, autoRecord } from "./record/auto-record.ts";
 import type { ConsentInput } from "./record/consent.ts";
 import type { ReadFile } from "./record/moment.ts";
 import { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
-import type { MomentEvent } from "./record/options.ts";
-import type { Receipt, ReceiptState } from "./record/receipt.ts";
+import type { MomentEvent, Receipt, ReceiptState } from "./record/receipt.ts";
 import { resolveTarget, type S3Target } from "./s3/options.ts";
 import { isClientInstalled, S3Bucket } from "./s3/s3-bucket.ts";
-import { BucketSink } from "./upload/bucket-sink.ts";
+import { bucketSink } from "./upload/bucket-sink.ts";
 import { type CutOffReceipt, forgetInBucket, removeCutOff } from "./upload/in-bucket.ts";
 import {
   type EffectiveMode,
@@ -46,7 +45,7 @@ export interface ForgetReceipt extends DeleteReceipt {
   readonly isBucketSearched?: boolean | undefined;
 }
 
-/** The rolling buffers and the packages of one companion. `openMoments` makes it. */
+/** The rolling buffers and the packages of one companion. `startMoments` makes it. */
 export class Moments implements AsyncDisposable {
   readonly recorder: MomentRecorder;
   readonly packages: PackageDirectory;
@@ -168,10 +167,10 @@ export class Moments implements AsyncDisposable {
    * Uploads that are pending go up in the next run.
    */
   async close(): Promise<void> {
-    const { sink, loop, size } = this.#parts;
-    sink?.useDisk();
-    await this.recorder.close();
+    const { loop, size } = this.#parts;
+    // First: what waits goes to the disk.
     await loop?.close();
+    await this.recorder.close();
     await size.close();
     await this.packages.close();
   }
@@ -196,28 +195,22 @@ export class Moments implements AsyncDisposable {
 /** What moments are made of. */
 type Parts = Awaited<ReturnType<typeof openParts>>;
 
+/** Space on the disk that packages never take, in bytes: it is the chats'. */
+const ofChats = 256 * 1024 * 1024;
+
 /**
- * Opens the moments of a home. What a dead process left is finished or removed first.
+ * Opens what the moments of a home are made of. What a dead process left is finished or removed first.
  *
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk refused. `THROUGHLINE_CONFIGURATION`: the
  *   bucket cannot be used.
  */
-export async function openMoments(
-  ports: Runtime,
-  home: OwnHome,
-  readFile: ReadFile,
-  options: MomentsSettings,
-): Promise<Moments> {
-  return new Moments(await openParts(ports, home, readFile, options));
-}
-
-async function openParts(
+export async function openParts(
   ports: Runtime,
   home: OwnHome,
   readFile: ReadFile,
   options: MomentsSettings,
 ) {
-  const { clock, logger, timers, keepPhotoMetadata } = ports;
+  const { clock, logger } = ports;
   const {
     s3,
     mode: asked,
@@ -231,28 +224,23 @@ async function openParts(
   const settings: StorageSettings = { mode: asked, bucket: s3?.bucket };
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
-  const target = mayUpload && s3 ? resolveTarget(s3) : undefined;
-  const { bucket = "", region = "", endpoint = null } = target ?? {};
+  const reached = mayUpload && s3 ? resolveTarget(s3) : undefined;
+  const target = reached && targetOf(reached);
   const packages = await PackageDirectory.open({
-    clock,
-    logger,
-    newId: ports.newId,
-    freeSpace,
+    ...ports,
+    freeSpace: async (path) => (await freeSpace(path)) - ofChats,
     guard: home.assertWriter,
     path: join(home.path, "feedback"),
     // What is recorded while no bucket is named stays here.
-    upload: target && { target: { bucket, region, endpoint }, keepLocal: mode !== "s3" },
+    upload: target && { target, keepLocal: mode !== "s3" },
   });
-  const sending = target && sender(ports, packages, target, mode);
+  const sending = reached && sender(ports, packages, reached, mode);
   const written = { disk: realDisk, unsyncedNames: new Set<string>(), guard: home.assertWriter };
   const consent = new KeptConsent({ ...ports, ...written }, home.path);
   const recorder = new MomentRecorder({
     ...recording,
-    clock,
-    timers,
-    logger,
+    ...ports,
     readFile,
-    keepPhotoMetadata,
     sink: sending?.sink ?? packages,
     agreed: await consent.read(),
     known: (id) => receiptOf(id, packages),
@@ -271,10 +259,9 @@ function sender(ports: Runtime, packages: PackageDirectory, s3: S3Target, mode: 
   let hasClient = isClientInstalled();
   if (!hasClient) ports.logger.error({ class: "no_client" }, refusals.no_client);
   const connect = (name: string) => new S3Bucket({ ...s3, bucket: name }, ports);
-  const { bucket, region, endpoint = null } = s3;
-  const loop = new Outbox({ ...ports, packages, target: { bucket, region, endpoint }, connect });
+  const loop = new Outbox({ ...ports, packages, target: targetOf(s3), connect });
   const first = mode === "s3" ? "bucket" : "disk";
-  const sink = new BucketSink({ ...ports, outbox: loop, packages, first });
+  const sink = bucketSink({ ...ports, outbox: loop, packages, first });
   /** What the last attempt to upload lacked. */
   const lacks = () => {
     hasClient ||= isClientInstalled();
@@ -282,6 +269,10 @@ function sender(ports: Runtime, packages: PackageDirectory, s3: S3Target, mode: 
     return kind === "no_credentials" || kind === "no_client" ? kind : undefined;
   };
   return { loop, sink, lacks };
+}
+
+function targetOf({ bucket, region, endpoint }: S3Target): UploadTarget {
+  return { bucket, region, endpoint: endpoint ?? null };
 }
 
 /** Those who want to be told of something. `on` returns what ends it. */

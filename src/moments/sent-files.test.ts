@@ -14,7 +14,7 @@ import { SimulatedDisk } from "../../test/support/simulated-disk.ts";
 import { type GivenFile, takenFiles } from "../core/chat/attachments.ts";
 import { openThroughline } from "../core/throughline.ts";
 import { exportFeedback } from "./export/export-feedback.ts";
-import type { FeedbackExportFormat } from "./export/options.ts";
+import type { FeedbackExportFormat } from "./export/selection.ts";
 import type { MomentsOptions } from "./options.ts";
 
 const chat = "a";

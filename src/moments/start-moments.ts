@@ -20,7 +20,7 @@ import type { OwnHome } from "../core/storage/storage.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
 import type { Selection } from "./directory/whose.ts";
-import { type ForgetReceipt, type Moments, openMoments, withPackagesOf } from "./moments.ts";
+import { type ForgetReceipt, Moments, openParts, withPackagesOf } from "./moments.ts";
 import { type MomentsOptions, momentsSettings } from "./options.ts";
 import { forgetForgotten, forgetPackagesOf } from "./record/forget-forgotten.ts";
 import type { ReadFile } from "./record/moment.ts";
@@ -46,8 +46,7 @@ export type {
 export type { NewMessage } from "./record/messages.ts";
 export type { MomentFacts } from "./record/moment.ts";
 export type { MomentRecorder, MomentStats } from "./record/moment-recorder.ts";
-export type { MomentEvent } from "./record/options.ts";
-export type { Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";
+export type { MomentEvent, Receipt, ReceiptReason, ReceiptState } from "./record/receipt.ts";
 export type { S3TargetOptions } from "./s3/options.ts";
 export { recallWords } from "./turns/recall.ts";
 export {
@@ -80,7 +79,7 @@ export async function startMoments(
     const { persona, withSkills, hurtful } = options;
     const { ports, chats } = throughline;
     const readFile: ReadFile = (chatId, sha256) => wholeFile(chats.files, chatId, sha256);
-    const moments = await openMoments(ports, homeOf(throughline), readFile, options);
+    const moments = new Moments(await openParts(ports, homeOf(throughline), readFile, options));
     if (persona !== undefined) capturePrompt(moments.recorder, persona, withSkills);
     return new MomentsExtension(throughline, { moments, hurtful });
   });

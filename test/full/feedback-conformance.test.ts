@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { realDisk } from "../../src/core/storage/disk/disk.ts";
 import { exportFeedback } from "../../src/moments/export/export-feedback.ts";
-import type { FeedbackExportOptions } from "../../src/moments/export/options.ts";
+import type { FeedbackExportOptions } from "../../src/moments/export/selection.ts";
 import { SamplePackages, samplePackage } from "../support/feedback-packages.ts";
 
 const interpreter = process.env["PYTHON"] ?? "python3";

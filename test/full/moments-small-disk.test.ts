@@ -24,7 +24,7 @@ for (const lies of [false, true]) {
   }, async () => {
     const path = join(place, lies ? "lies" : "right");
     const packages = await PackageDirectory.open({
-      ...{ path, minFreeBytes: 0 },
+      path,
       freeSpace: lies ? async () => Number.MAX_SAFE_INTEGER : freeSpace,
     });
     const [first, second, third] = [1, 2, 3].map((number) =>

@@ -18,9 +18,10 @@ import { systemTimers } from "../../src/core/timers.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
 import { hashOf } from "../../src/moments/package/content.ts";
 import { keyPrefix } from "../../src/moments/package/package-name.ts";
+import type { PackageSink } from "../../src/moments/package/package-sink.ts";
 import { resolveTarget, type S3Credentials } from "../../src/moments/s3/options.ts";
 import { S3Bucket } from "../../src/moments/s3/s3-bucket.ts";
-import { BucketSink } from "../../src/moments/upload/bucket-sink.ts";
+import { bucketSink } from "../../src/moments/upload/bucket-sink.ts";
 import { forgetInBucket } from "../../src/moments/upload/in-bucket.ts";
 import { Outbox } from "../../src/moments/upload/outbox.ts";
 import { S3Server } from "../support/s3/s3-server.ts";
@@ -149,7 +150,7 @@ class Machine {
   readonly packages: PackageDirectory;
   readonly uploaded: string[] = [];
   readonly uploader: Outbox;
-  readonly sink: BucketSink;
+  readonly sink: PackageSink;
 
   private constructor(packages: PackageDirectory, target: ReturnType<typeof resolveTarget>) {
     const { bucket, region, endpoint = null } = target;
@@ -162,7 +163,7 @@ class Machine {
       connect: (name) => new S3Bucket({ ...target, bucket: name }, { ...ports, logger }),
     });
     this.uploader.onUploaded((name) => this.uploaded.push(name));
-    this.sink = new BucketSink({ ...ports, outbox: this.uploader, first: "bucket" });
+    this.sink = bucketSink({ ...ports, outbox: this.uploader, first: "bucket" });
   }
 
   static async open(home: string, options: Parameters<typeof resolveTarget>[0]): Promise<Machine> {

@@ -1,7 +1,7 @@
 // Writes exports onto a disk in memory.
 import assert from "node:assert/strict";
 import { exportFeedback } from "../../src/moments/export/export-feedback.ts";
-import type { FeedbackExportOptions } from "../../src/moments/export/options.ts";
+import type { FeedbackExportOptions } from "../../src/moments/export/selection.ts";
 import { filesUnder, type SamplePackage, SamplePackages } from "./feedback-packages.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 

@@ -2,8 +2,7 @@
 import { createHash } from "node:crypto";
 import { ThroughlineError } from "../../src/core/errors.ts";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
-import type { ReadPackages } from "../../src/moments/directory/package-directory.ts";
-import type { PackageEntry } from "../../src/moments/directory/read-package.ts";
+import type { PackageEntry, ReadPackages } from "../../src/moments/directory/read-package.ts";
 import type { SkipReason } from "../../src/moments/export/selection.ts";
 import { messagesBytes, wavHeader } from "../../src/moments/package/content.ts";
 import { readManifest, readMessages, writeManifest } from "../../src/moments/package/manifest.ts";

@@ -136,7 +136,7 @@ const doors: Readonly<Record<string, (...args: string[]) => Promise<unknown>>> =
   async moments(path = "", first = "0") {
     const { PackageDirectory } = await import("../../src/moments/directory/package-directory.ts");
     const { momentOf } = await import("./package-workload.ts");
-    const packages = await PackageDirectory.open({ path, minFreeBytes: 0 });
+    const packages = await PackageDirectory.open({ path });
     for (let number = Number(first); ; number++) {
       note((await packages.save(momentOf(number, { frames: 12, samples: 8_000 }))).name);
     }

@@ -3,12 +3,11 @@
 import assert from "node:assert/strict";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import { exportFeedback } from "../../src/moments/export/export-feedback.ts";
-import type { FeedbackExportOptions } from "../../src/moments/export/options.ts";
+import type { FeedbackExportOptions } from "../../src/moments/export/selection.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
 import type { MomentInput } from "../../src/moments/record/label.ts";
 import type { NewMessage } from "../../src/moments/record/messages.ts";
-import { MomentRecorder } from "../../src/moments/record/moment-recorder.ts";
-import type { RecorderOptions } from "../../src/moments/record/options.ts";
+import { MomentRecorder, type RecorderOptions } from "../../src/moments/record/moment-recorder.ts";
 import { lines, type Row } from "./feedback-export-files.ts";
 import { filesUnder, redJpeg } from "./feedback-packages.ts";
 import { HeldClock } from "./held-clock.ts";

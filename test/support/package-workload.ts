@@ -4,8 +4,8 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import type { RepairReport } from "../../src/core/storage/storage.ts";
+import type { PackageDirectoryOptions } from "../../src/moments/directory/names.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
-import type { PackageDirectoryOptions } from "../../src/moments/directory/ports.ts";
 import { attachmentFile, frameFile } from "../../src/moments/package/content.ts";
 import {
   makeUuidV7,

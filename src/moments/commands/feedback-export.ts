@@ -8,10 +8,8 @@ import type { Routes } from "../../cli/routes.ts";
 import { resolveSettings } from "../../cli/settings.ts";
 import { isFaultOfLog, isThroughlineError } from "../../core/errors.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
-import { exportFeedback } from "../export/export-feedback.ts";
-import type { FeedbackExportReport } from "../export/export-report.ts";
-import type { FeedbackExportOptions } from "../export/options.ts";
-import type { ExportFilters, SkipReason } from "../export/selection.ts";
+import { exportFeedback, type FeedbackExportReport } from "../export/export-feedback.ts";
+import type { ExportFilters, FeedbackExportOptions, SkipReason } from "../export/selection.ts";
 import { momentsRoutes } from "../routes.ts";
 import { type JsonFlag, packagesOf, startConfiguredMoments } from "./feedback.ts";
 

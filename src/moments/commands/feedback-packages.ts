@@ -8,7 +8,7 @@ import { tell, write } from "../../cli/io.ts";
 import { confirm } from "../../cli/line-reader.ts";
 import type { ImportedSeed } from "../directory/import-seed.ts";
 import { isSeedName } from "../directory/names.ts";
-import type { ReadPackages } from "../directory/package-directory.ts";
+import type { PackageReader } from "../directory/read-package.ts";
 import type { Selection } from "../directory/whose.ts";
 import type { Moments } from "../moments.ts";
 import {
@@ -250,7 +250,7 @@ function seedFolders(path: string): readonly string[] {
   return found.map(({ name }) => join(path, name)).sort();
 }
 
-async function allNames(packages: ReadPackages): Promise<readonly string[]> {
+async function allNames(packages: PackageReader): Promise<readonly string[]> {
   const names: string[] = [];
   for await (const { name, state } of packages.entries()) {
     if (state !== "seed" && state !== "bucket") names.push(name);

@@ -6,8 +6,9 @@ import { assertHomeExists } from "../../cli/home.ts";
 import { showProgress, tell, write } from "../../cli/io.ts";
 import { type Flags, resolveSettings, type Settings } from "../../cli/settings.ts";
 import { invalid } from "../../core/errors.ts";
+import { realDisk } from "../../core/storage/disk/disk.ts";
 import type { Throughline } from "../../core/throughline.ts";
-import { PackageDirectory, type ReadPackages } from "../directory/package-directory.ts";
+import { PackageReader } from "../directory/read-package.ts";
 import type { Moments } from "../moments.ts";
 import type { MomentsOptions } from "../options.ts";
 import type { PackageStatus } from "../package/record.ts";
@@ -167,10 +168,10 @@ export function withMoments(
 }
 
 /** Reads the packages of a home that exists, also while a server has it: a sealed one never changes. */
-export function packagesOf(flags: Flags, { env }: Pick<Context, "env">): ReadPackages {
+export function packagesOf(flags: Flags, { env }: Pick<Context, "env">): PackageReader {
   const { home } = resolveSettings(flags, env);
   assertHomeExists(home);
-  return PackageDirectory.beside(join(home, "feedback"));
+  return new PackageReader({ disk: realDisk, path: join(home, "feedback") });
 }
 
 const noRun = "00000000";

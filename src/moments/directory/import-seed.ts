@@ -24,9 +24,8 @@ import {
   type PackageMessage,
   type PackageRecord,
 } from "../package/record.ts";
-import { jpegFacts } from "../record/jpeg.ts";
-import { entriesOf, readWhole } from "./names.ts";
-import { type PackagePorts, secondsNow } from "./ports.ts";
+import { jpegFacts } from "../record/media.ts";
+import { entriesOf, type PackagePorts, readWhole, secondsNow } from "./names.ts";
 import { saveCopy } from "./save-package.ts";
 
 export interface SeedImportOptions {

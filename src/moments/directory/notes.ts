@@ -22,8 +22,16 @@ import {
   tombstoneShape,
   type UploadNote,
 } from "../package/record.ts";
-import { assertThere, type Directory, isHere, pathOf, readWhole, timeOf } from "./names.ts";
-import { type PackagePorts, secondsNow } from "./ports.ts";
+import {
+  assertThere,
+  type Directory,
+  isHere,
+  type PackagePorts,
+  pathOf,
+  readWhole,
+  secondsNow,
+  timeOf,
+} from "./names.ts";
 
 /** Replaces a small file whole: after a power cut the old one is there, or the new one. */
 export async function writeJson(ports: FilePorts, path: string, value: object): Promise<void> {

@@ -5,13 +5,21 @@ import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
-import { rethrow } from "../../core/storage/files/file-ports.ts";
 import type { RepairReport } from "../../core/storage/storage.ts";
 import { packageId } from "../package/package-name.ts";
 import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
 import type { PackageRecord, PackageStatus, Tombstone, UploadError } from "../package/record.ts";
 import { type ImportedSeed, importSeed, type SeedImportOptions } from "./import-seed.ts";
-import { assertThere, checkName, codeOf, isHere, placesIn } from "./names.ts";
+import {
+  checkName,
+  codeOf,
+  isHere,
+  type PackageDirectoryOptions,
+  type PackagePorts,
+  placesIn,
+  type Sender,
+  secondsNow,
+} from "./names.ts";
 import {
   addTombstone,
   type ChangeStatus,
@@ -24,39 +32,17 @@ import {
   removePlaces,
   writeTombstone,
 } from "./notes.ts";
-import {
-  defaultMinFreeBytes,
-  type PackageDirectoryOptions,
-  type PackagePorts,
-  type Sender,
-  secondsNow,
-} from "./ports.ts";
 import { type MessageReaction, reactionsOf, type SeenOwners } from "./reactions.ts";
-import {
-  bytesOf,
-  fileOf,
-  type ListOptions,
-  listPackages,
-  type PackageEntry,
-  type PackageFile,
-  type PackagePage,
-  type ReadPackage,
-  readPackage,
-  type Verification,
-  verifyFolder,
-} from "./read-package.ts";
+import { PackageReader, reaching } from "./read-package.ts";
 import { recover } from "./recover.ts";
 import { type DeleteReceipt, deletePackages, removeHere } from "./remove.ts";
 import { type PurgeReport, purge, type RetentionLimits, releasePackage } from "./retention.ts";
 import { occupantOf, savePackage } from "./save-package.ts";
-import { isMeant, type OwnedPackage, ownedPackages, ownersOf, type Selection } from "./whose.ts";
+import { type OwnedPackage, ownedPackages, ownersOf, type Selection } from "./whose.ts";
 
 /** What tells one thing that is to be sent of a package from another: where to delete it, or that it is retracted. */
 const askedIn = (asked: Tombstone | PackageStatus) =>
   "places" in asked ? asked.places : asked.retracted;
-
-/** What can be read of a directory that another process may be changing. */
-export type ReadPackages = Pick<PackageDirectory, "entries" | "read" | "part" | "verify">;
 
 /** Who marks a package, and why. */
 export interface Mark {
@@ -68,11 +54,11 @@ export interface Mark {
  * Packages as folders: each whole and sealed, or not there. One process at a time writes a directory:
  * the lease of the home that it lies in sees to that.
  */
-export class PackageDirectory implements PackageSink {
+export class PackageDirectory extends PackageReader implements PackageSink {
   readonly #ports: PackagePorts;
   readonly #changes = new KeyedMutex();
-  /** Being saved at this moment, by name. */
-  readonly #saving = new Map<string, PackageRecord>();
+  /** The names of what is being saved at this moment. */
+  readonly #saving = new Set<string>();
   /** Packages that are here, or noted to be in a bucket alone, by their ids. */
   readonly #known = new Map<string, { readonly name: string; readonly isHere: boolean }>();
   readonly #judged: SeenOwners = new Map();
@@ -83,18 +69,19 @@ export class PackageDirectory implements PackageSink {
     const note = (repair: RepairReport) => {
       logger.warn({ repair }, "a package was not as it was left");
     };
-    this.#ports = {
+    const ports: PackagePorts = {
       ...options,
       logger,
       clock: options.clock ?? systemClock,
       newId: options.newId ?? randomId,
       disk: options.disk ?? realDisk,
-      minFreeBytes: options.minFreeBytes ?? defaultMinFreeBytes,
       guard: options.guard ?? (() => undefined),
       report: options.report ?? note,
       sender: undefined,
       unsyncedNames: new Set(),
     };
+    super(ports);
+    this.#ports = ports;
   }
 
   /**
@@ -105,7 +92,7 @@ export class PackageDirectory implements PackageSink {
    */
   static async open(options: PackageDirectoryOptions): Promise<PackageDirectory> {
     const directory = new PackageDirectory(options);
-    await directory.#reaching("the packages", async () => {
+    await reaching("the packages", async () => {
       const inFlight = await recover(directory.#ports);
       for (const [name, as] of await placesIn(directory.#ports)) {
         const isHere = as.has("package");
@@ -115,17 +102,12 @@ export class PackageDirectory implements PackageSink {
     return directory;
   }
 
-  /** Reads a directory that another process may be changing: nothing is made, finished or removed. */
-  static beside(path: string): ReadPackages {
-    return new PackageDirectory({ path });
-  }
-
   async save(moment: SealedMoment, signal?: AbortSignal): Promise<Saved> {
     this.#assertOpen();
     const { record } = moment;
     checkName(record.name);
     // From this line on a deletion waits for it.
-    this.#saving.set(record.name, record);
+    this.#saving.add(record.name);
     const saved = await this.#changes
       .run(record.name, () => savePackage(this.#ports, moment, signal))
       .finally(() => this.#saving.delete(record.name));
@@ -136,7 +118,7 @@ export class PackageDirectory implements PackageSink {
 
   /** The reactions to the messages of a chat, one for each message. */
   reactions(chatId: string): Promise<readonly MessageReaction[]> {
-    return this.#reaching("the packages", () =>
+    return reaching("the packages", () =>
       reactionsOf(this.#ports, this.#judged, chatId, (name, by) => this.#supersede(name, by)),
     );
   }
@@ -147,71 +129,6 @@ export class PackageDirectory implements PackageSink {
     const given = await this.reactions(chatId);
     const to = given.find(({ message_ids: ids }) => ids.includes(messageId));
     return to && packageId(to.name);
-  }
-
-  list(options: ListOptions = {}): Promise<PackagePage> {
-    return this.#reaching("the packages", () => listPackages(this.#ports, options));
-  }
-
-  /** Every package, newest first, page by page. */
-  async *entries(): AsyncGenerator<PackageEntry, void> {
-    let before: string | undefined;
-    do {
-      const page: PackagePage = await this.list({ limit: 500, before });
-      yield* page.packages;
-      before = page.next ?? undefined;
-    } while (before !== undefined);
-  }
-
-  /** Whether a package of this name is there, whatever its state. */
-  async has(name: string): Promise<boolean> {
-    checkName(name);
-    return this.#reaching(name, () => isHere(this.#ports, name));
-  }
-
-  /**
-   * Reads a package without its pictures and its sound, and looks whether they are there.
-   *
-   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_CORRUPT`: the manifest is damaged;
-   * `THROUGHLINE_NEWER_FORMAT`.
-   */
-  async read(name: string): Promise<ReadPackage> {
-    return this.#reaching(name, () => readPackage(this.#ports, name));
-  }
-
-  /**
-   * Reads one file of a package, or its bytes from `start` up to `end`: the manifest, or one that it lists. No other
-   * path is ever opened.
-   *
-   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: not of this package; `THROUGHLINE_CORRUPT`: of
-   * another size than listed.
-   */
-  async file(name: string, path: string, start?: number, end?: number): Promise<PackageFile> {
-    return this.#reaching(name, () => fileOf(this.#ports, name, path, start, end));
-  }
-
-  /**
-   * The bytes of one file of a package, `feedback.json` too, as they are: the sender compares them first.
-   *
-   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: it is gone, or no package has such a file.
-   */
-  async part(name: string, path: string): Promise<Buffer> {
-    return this.#reaching(name, () => bytesOf(this.#ports, name, path));
-  }
-
-  /** Compares every byte of a package with its manifest. @throws `THROUGHLINE_NOT_FOUND` */
-  async verify(name: string): Promise<Verification> {
-    return this.#reaching(name, async () => {
-      await assertThere(this.#ports, name);
-      const { state, differences } = await verifyFolder(this.#ports, name);
-      return { name, state, differences };
-    });
-  }
-
-  /** What became of a package. `undefined`: the status cannot be read. */
-  async status(name: string): Promise<PackageStatus | undefined> {
-    checkName(name);
-    return this.#reaching(name, () => readStatus(this.#ports, name));
   }
 
   /**
@@ -283,7 +200,6 @@ export class PackageDirectory implements PackageSink {
       };
     };
     await this.#change(name, change, true);
-    await this.#look(name);
   }
 
   /**
@@ -315,9 +231,8 @@ export class PackageDirectory implements PackageSink {
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: no copy in a bucket is noted.
    */
-  async release(name: string): Promise<void> {
-    await this.#changing(name, () => releasePackage(this.#ports, name));
-    await this.#look(name);
+  release(name: string): Promise<void> {
+    return this.#changing(name, () => releasePackage(this.#ports, name));
   }
 
   /** Who sends packages hears from now on what there is to be done. */
@@ -338,7 +253,7 @@ export class PackageDirectory implements PackageSink {
 
   /** What is to be deleted in a bucket, by the name of a package. */
   tombstone(name: string): Promise<Tombstone | undefined> {
-    return this.#reaching(name, () => readTombstone(this.#ports, name));
+    return reaching(name, () => readTombstone(this.#ports, name));
   }
 
   /** Something is to be deleted in the configured bucket. Durable when it resolves. */
@@ -355,7 +270,6 @@ export class PackageDirectory implements PackageSink {
   /** Removes what is still here of something that has a tombstone. */
   async finishDeletion(name: string): Promise<void> {
     await this.#changing(name, () => removeHere(this.#ports, name));
-    await this.#look(name);
   }
 
   /**
@@ -369,7 +283,6 @@ export class PackageDirectory implements PackageSink {
       if (status && isInFlight(status) && !(await isHere(this.#ports, name)))
         await removeNote(this.#ports, name, "status");
     });
-    await this.#look(name);
   }
 
   /** Whose everything is that is here. */
@@ -381,13 +294,10 @@ export class PackageDirectory implements PackageSink {
   async delete(selection: Selection): Promise<DeleteReceipt> {
     this.#assertOpen();
     if ("name" in selection) checkName(selection.name);
-    const waiting = [...this.#saving]
-      .filter(([name, { chat_id, people }]) => {
-        return isMeant(selection, name, [{ chat_id, people }]) !== false;
-      })
-      .map(([name]) => name);
-    const receipt = await this.#reaching("the packages", () =>
-      deletePackages(this.#ports, selection, waiting, this.#changes),
+    // What is being saved may be meant: it ends first.
+    for (const name of [...this.#saving]) await this.#changes.run(name, async () => undefined);
+    const receipt = await reaching("the packages", () =>
+      deletePackages(this.#ports, selection, this.#changes),
     );
     for (const name of receipt.deleted) this.#known.delete(packageId(name));
     return receipt;
@@ -396,7 +306,7 @@ export class PackageDirectory implements PackageSink {
   /** Removes what is past the limits: see `PurgeReport`. Without limits nothing is removed. */
   async purge(limits: RetentionLimits): Promise<PurgeReport> {
     this.#assertOpen();
-    return this.#reaching("the packages", async () => {
+    return reaching("the packages", async () => {
       const report = await purge(this.#ports, limits, this.#changes);
       for (const { name } of report.purged) await this.#look(name);
       return report;
@@ -406,7 +316,7 @@ export class PackageDirectory implements PackageSink {
   /** Seals a copy of a package that the original wrote. Importing it again changes nothing. */
   async importSeedPackage(folder: string, options: SeedImportOptions = {}): Promise<ImportedSeed> {
     this.#assertOpen();
-    const imported = await this.#reaching("the seed's package", () =>
+    const imported = await reaching("the seed's package", () =>
       importSeed(this.#ports, this.#changes, folder, options),
     );
     this.#learn(imported.name, true);
@@ -455,15 +365,13 @@ export class PackageDirectory implements PackageSink {
   }
 
   /** Learns what there is of a name now. What may never arrive in a bucket is not known. */
-  #look(name: string): Promise<void> {
-    return this.#reaching(name, async () => {
-      const isFolder = await isHere(this.#ports, name);
-      const isNoted = !isFolder && (await isHere(this.#ports, name, "status"));
-      const status = isNoted ? await readStatus(this.#ports, name) : undefined;
-      const isComing = status !== undefined && isInFlight(status);
-      if (isFolder || (isNoted && !isComing)) this.#learn(name, isFolder);
-      else this.#known.delete(packageId(name));
-    });
+  async #look(name: string): Promise<void> {
+    const isFolder = await isHere(this.#ports, name);
+    const isNoted = !isFolder && (await isHere(this.#ports, name, "status"));
+    const status = isNoted ? await readStatus(this.#ports, name) : undefined;
+    const isComing = status !== undefined && isInFlight(status);
+    if (isFolder || (isNoted && !isComing)) this.#learn(name, isFolder);
+    else this.#known.delete(packageId(name));
   }
 
   #changing<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -473,11 +381,11 @@ export class PackageDirectory implements PackageSink {
     } catch (error) {
       return Promise.reject(error);
     }
-    return this.#reaching(name, () => this.#changes.run(name, work));
-  }
-
-  async #reaching<T>(what: string, work: () => Promise<T>): Promise<T> {
-    return work().catch((error) => rethrow(what, error));
+    return reaching(name, async () => {
+      const changed = await this.#changes.run(name, work);
+      await this.#look(name);
+      return changed;
+    });
   }
 
   #assertOpen(): void {

@@ -2,9 +2,8 @@
 // leave a message with two.
 import { packageId, sentimentOf } from "../package/package-name.ts";
 import type { PackageOwners, Sentiment } from "../package/record.ts";
-import { placesIn } from "./names.ts";
+import { type PackagePorts, placesIn } from "./names.ts";
 import { isInFlight, readStatus } from "./notes.ts";
-import type { PackagePorts } from "./ports.ts";
 import { readFolder } from "./read-package.ts";
 import { ownersOf } from "./whose.ts";
 

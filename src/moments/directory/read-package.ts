@@ -5,7 +5,7 @@ import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { is } from "../../core/shape.ts";
 import { readExactly } from "../../core/storage/files/batch-reader.ts";
-import { readFrom } from "../../core/storage/files/file-ports.ts";
+import { readFrom, rethrow } from "../../core/storage/files/file-ports.ts";
 import { checkCount } from "../../core/storage/key.ts";
 import {
   bytesIn,
@@ -15,7 +15,7 @@ import {
   mediaTypeOf,
   messagesFile,
 } from "../package/content.ts";
-import { type ManifestReading, readManifest, readMessages } from "../package/manifest.ts";
+import { damaged, type ManifestReading, readManifest, readMessages } from "../package/manifest.ts";
 import {
   type FileEntry,
   type Manifest,
@@ -40,7 +40,7 @@ import {
 import { readStatus } from "./notes.ts";
 
 /** One way in which a folder is not what its manifest says. */
-export interface Difference {
+interface Difference {
   /** Within the folder. */
   readonly path: string;
   readonly kind: "manifest" | "missing" | "size" | "content" | "unlisted";
@@ -48,7 +48,7 @@ export interface Difference {
   readonly detail: string;
 }
 
-export interface Verification {
+interface Verification {
   readonly name: string;
   /**
    * `whole`: every listed file has its size and its SHA-256, and nothing else is there. `newer`: of a
@@ -83,18 +83,15 @@ export async function readFolder(
     bytes = await readWhole(from.disk, join(pathOf(from, name, as), manifestFile));
   } catch (error) {
     if (!isNoFile(error)) throw error;
-    const detail = "feedback.json is a folder, a link or a pipe, not a file";
-    return { problem: { kind: "invalid", detail } };
+    return damaged("feedback.json is a folder, a link or a pipe, not a file");
   }
-  if (bytes === undefined) {
-    return { problem: { kind: "missing", detail: "there is no feedback.json" } };
-  }
+  if (bytes === undefined) return damaged("there is no feedback.json");
   const reading = readManifest(bytes);
   if (reading.manifest === undefined || reading.manifest.name === name) return reading;
-  return { problem: { kind: "invalid", detail: "feedback.json is that of another package" } };
+  return damaged("feedback.json is that of another package");
 }
 
-/** @throws as `PackageDirectory.read` */
+/** @throws as `PackageReader.read` */
 async function manifestOf(from: Directory, name: string): Promise<Manifest> {
   checkName(name);
   const { manifest, problem } = await readFolder(from, name);
@@ -104,7 +101,7 @@ async function manifestOf(from: Directory, name: string): Promise<Manifest> {
   throw new ThroughlineError(`${name}: ${problem?.detail ?? "unreadable"}`, { code });
 }
 
-/** See `PackageDirectory.read`. */
+/** See `PackageReader.read`. */
 export async function readPackage(from: Directory, name: string): Promise<ReadPackage> {
   const manifest = await manifestOf(from, name);
   const incomplete = await differencesIn(from, manifest, { upTo: "size" });
@@ -115,16 +112,6 @@ export async function readPackage(from: Directory, name: string): Promise<ReadPa
   }
   const status = await readStatus(from, name);
   return { manifest, messages: messages ?? [], status, incomplete };
-}
-
-/** See `PackageDirectory.part`. */
-export async function bytesOf(from: Directory, name: string, file: string): Promise<Buffer> {
-  checkName(name);
-  // A path that no manifest can list is that of no package, whatever may be there.
-  const isOurs = file === manifestFile || is(pathShape, file);
-  const bytes = isOurs ? await bytesIfFile(from, name, file) : undefined;
-  if (bytes === undefined) throw noSuchFile(name);
-  return bytes;
 }
 
 /** `undefined`: there is none, or something that is no file. */
@@ -142,33 +129,6 @@ export interface PackageFile {
   /** How long the whole file is, in bytes. */
   readonly size: number;
   readonly bytes: Buffer;
-}
-
-/** See `PackageDirectory.file`. */
-export async function fileOf(
-  from: Directory,
-  name: string,
-  path: string,
-  start = 0,
-  end = Number.POSITIVE_INFINITY,
-): Promise<PackageFile> {
-  const { files } = await manifestOf(from, name);
-  const listed = files.find((file) => file.path === path);
-  if (listed === undefined && path !== manifestFile) throw noSuchFile(name);
-  const read = await readFrom(from.disk, join(pathOf(from, name), path), async (file) => {
-    const size = await file.size();
-    const length = Math.min(end, size) - start;
-    const isSealed = size === (listed?.bytes ?? size) && length <= maxFileBytes;
-    return isSealed
-      ? { size, bytes: await readExactly(file, start, Math.max(length, 0)) }
-      : undefined;
-  });
-  if (read === undefined) {
-    const says = `${name}/${path} is not as it was sealed`;
-    throw new ThroughlineError(says, { code: "THROUGHLINE_CORRUPT" });
-  }
-  // By its name: what another machine wrote into a manifest is not what a browser may be told.
-  return { path, mediaType: mediaTypeOf(path), ...read };
 }
 
 function noSuchFile(name: string): ThroughlineError {
@@ -270,44 +230,10 @@ export interface PackageEntry {
   readonly bytes: number;
 }
 
-export interface PackagePage {
+interface PackagePage {
   readonly packages: readonly PackageEntry[];
   /** For the next page's `before`; `null` on the last page. */
   readonly next: string | null;
-}
-
-/**
- * One page, newest first by the second of the trigger, which stands in the name; within one second in
- * no order that is promised. Opens only the packages on the page.
- *
- * @throws ThroughlineError `THROUGHLINE_INVALID`: `before` is not the name of a package, or `limit` is
- *   not a whole number from 1 to 500.
- */
-export async function listPackages(
-  from: Directory,
-  { before, limit = 50 }: ListOptions,
-): Promise<PackagePage> {
-  checkCount(limit, "limit", 1, 500);
-  if (before !== undefined && !isSeedName(before)) checkName(before);
-  const folders = new Set<string>();
-  const noted: string[] = [];
-  for (const { name, kind } of (await entriesOf(from.disk, from.path)) ?? []) {
-    const place = placeOf(name);
-    const isFolder = kind === "directory" && (place?.as === "package" || isSeedName(name));
-    if (isFolder) folders.add(name);
-    if (place?.as === "status") noted.push(place.name);
-  }
-  const names = [...new Set([...folders, ...noted])]
-    .filter((name) => before === undefined || name < before)
-    .sort()
-    .reverse();
-  const page = names.slice(0, limit);
-  const packages: PackageEntry[] = [];
-  for (const name of page) {
-    const entry = await entryOf(from, name, folders.has(name));
-    if (entry !== undefined) packages.push(entry);
-  }
-  return { packages, next: names.length > limit ? (page.at(-1) ?? null) : null };
 }
 
 /** `undefined`: it was deleted since it was listed, or is still on its way to a bucket. */
@@ -322,12 +248,152 @@ async function entryOf(
   if (!isFolder) return status?.uploaded.length === 0 ? undefined : { ...entry, state: "bucket" };
   if (manifest === undefined) {
     if (!(await isHere(from, name))) return undefined;
-    const kind = problem?.kind;
-    return { ...entry, state: kind === "newer" || kind === "seed" ? kind : "damaged" };
+    return { ...entry, state: problem?.kind ?? "damaged" };
   }
   const bytes = bytesIn(manifest.files);
   const there = new Set(await pathsIn(from, manifest));
   const missing = manifest.files.filter(({ path }) => !there.has(path)).length;
   if (missing === 0) return { ...entry, state: "sealed", bytes };
   return { ...entry, state: "damaged", detail: `${missing} of its files are not there`, bytes };
+}
+
+/** Tells of what the disk refuses in words for people. */
+export function reaching<T>(what: string, work: () => Promise<T>): Promise<T> {
+  return work().catch((error) => rethrow(what, error));
+}
+
+/** What an export reads. */
+export type ReadPackages = Pick<PackageReader, "entries" | "read" | "part" | "verify">;
+
+/** What can be read of a directory, also while another process changes it: nothing is made, finished or removed. */
+export class PackageReader {
+  readonly #from: Directory;
+
+  constructor(from: Directory) {
+    this.#from = from;
+  }
+
+  /**
+   * One page, newest first by the second of the trigger, which stands in the name; within one second in
+   * no order that is promised. Opens only the packages on the page.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: `before` is not the name of a package, or `limit` is
+   *   not a whole number from 1 to 500.
+   */
+  list({ before, limit = 50 }: ListOptions = {}): Promise<PackagePage> {
+    return reaching("the packages", async () => {
+      checkCount(limit, "limit", 1, 500);
+      if (before !== undefined && !isSeedName(before)) checkName(before);
+      const folders = new Set<string>();
+      const noted: string[] = [];
+      for (const { name, kind } of (await entriesOf(this.#from.disk, this.#from.path)) ?? []) {
+        const place = placeOf(name);
+        const isFolder = kind === "directory" && (place?.as === "package" || isSeedName(name));
+        if (isFolder) folders.add(name);
+        if (place?.as === "status") noted.push(place.name);
+      }
+      const names = [...new Set([...folders, ...noted])]
+        .filter((name) => before === undefined || name < before)
+        .sort()
+        .reverse();
+      const page = names.slice(0, limit);
+      const packages: PackageEntry[] = [];
+      for (const name of page) {
+        const entry = await entryOf(this.#from, name, folders.has(name));
+        if (entry !== undefined) packages.push(entry);
+      }
+      return { packages, next: names.length > limit ? (page.at(-1) ?? null) : null };
+    });
+  }
+
+  /** Every package, newest first, page by page. */
+  async *entries(): AsyncGenerator<PackageEntry, void> {
+    let before: string | undefined;
+    do {
+      const page: PackagePage = await this.list({ limit: 500, before });
+      yield* page.packages;
+      before = page.next ?? undefined;
+    } while (before !== undefined);
+  }
+
+  /** Whether a package of this name is there, whatever its state. */
+  has(name: string): Promise<boolean> {
+    return reaching(name, async () => {
+      checkName(name);
+      return isHere(this.#from, name);
+    });
+  }
+
+  /**
+   * Reads a package without its pictures and its sound, and looks whether they are there.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_CORRUPT`: the manifest is damaged;
+   * `THROUGHLINE_NEWER_FORMAT`.
+   */
+  read(name: string): Promise<ReadPackage> {
+    return reaching(name, () => readPackage(this.#from, name));
+  }
+
+  /**
+   * Reads one file of a package, or its bytes from `start` up to `end`: the manifest, or one that it lists. No other
+   * path is ever opened.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: not of this package; `THROUGHLINE_CORRUPT`: of
+   * another size than listed.
+   */
+  file(name: string, path: string, start = 0, end = Infinity): Promise<PackageFile> {
+    return reaching(name, async () => {
+      const { files } = await manifestOf(this.#from, name);
+      const listed = files.find((file) => file.path === path);
+      if (listed === undefined && path !== manifestFile) throw noSuchFile(name);
+      const place = join(pathOf(this.#from, name), path);
+      const read = await readFrom(this.#from.disk, place, async (file) => {
+        const size = await file.size();
+        const length = Math.min(end, size) - start;
+        const isSealed = size === (listed?.bytes ?? size) && length <= maxFileBytes;
+        return isSealed
+          ? { size, bytes: await readExactly(file, start, Math.max(length, 0)) }
+          : undefined;
+      });
+      if (read === undefined) {
+        const says = `${name}/${path} is not as it was sealed`;
+        throw new ThroughlineError(says, { code: "THROUGHLINE_CORRUPT" });
+      }
+      // By its name: what another machine wrote into a manifest is not what a browser may be told.
+      return { path, mediaType: mediaTypeOf(path), ...read };
+    });
+  }
+
+  /**
+   * The bytes of one file of a package, `feedback.json` too, as they are: the sender compares them first.
+   *
+   * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: it is gone, or no package has such a file.
+   */
+  part(name: string, file: string): Promise<Buffer> {
+    return reaching(name, async () => {
+      checkName(name);
+      // A path that no manifest can list is that of no package, whatever may be there.
+      const isOurs = file === manifestFile || is(pathShape, file);
+      const bytes = isOurs ? await bytesIfFile(this.#from, name, file) : undefined;
+      if (bytes === undefined) throw noSuchFile(name);
+      return bytes;
+    });
+  }
+
+  /** Compares every byte of a package with its manifest. @throws `THROUGHLINE_NOT_FOUND` */
+  verify(name: string): Promise<Verification> {
+    return reaching(name, async () => {
+      await assertThere(this.#from, name);
+      const { state, differences } = await verifyFolder(this.#from, name);
+      return { name, state, differences };
+    });
+  }
+
+  /** What became of a package. `undefined`: the status cannot be read. */
+  status(name: string): Promise<PackageStatus | undefined> {
+    return reaching(name, async () => {
+      checkName(name);
+      return readStatus(this.#from, name);
+    });
+  }
 }

@@ -9,9 +9,8 @@ import {
   syncNames,
 } from "../../core/storage/files/file-ports.ts";
 import { bytesIn, manifestFile } from "../package/content.ts";
-import { type As, codeOf, isHere, pathOf, placesIn } from "./names.ts";
+import { type As, codeOf, isHere, type PackagePorts, pathOf, placesIn } from "./names.ts";
 import { isInFlight, noteComing, readStatus, removeNote } from "./notes.ts";
-import type { PackagePorts } from "./ports.ts";
 import { verifyFolder } from "./read-package.ts";
 import { finishRemoval, removeHere, removeTree } from "./remove.ts";
 import { publish, syncFolder } from "./save-package.ts";

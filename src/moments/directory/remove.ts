@@ -7,9 +7,16 @@ import type { Disk, DiskEntry } from "../../core/storage/disk/disk.ts";
 import { syncNames, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
 import { manifestFile } from "../package/content.ts";
 import type { PackageStatus } from "../package/record.ts";
-import { codeOf, entriesOf, isHere, pathOf, sizeIfThere } from "./names.ts";
+import {
+  codeOf,
+  entriesOf,
+  isHere,
+  type PackagePorts,
+  pathOf,
+  secondsNow,
+  sizeIfThere,
+} from "./names.ts";
 import { addTombstone, joinPlaces, noStatus, placesOf, readStatus, writeStatus } from "./notes.ts";
-import { type PackagePorts, secondsNow } from "./ports.ts";
 import { isMeant, namesHere, ownersHere, type Selection } from "./whose.ts";
 
 /** Deeper than any package: what somebody else put there is not followed for ever. */
@@ -112,18 +119,14 @@ const noneDeleted = () => ({
 /**
  * Deletes packages and all that lies beside them, each for good before the next. Every deletion
  * also removes unfinished packages whose record was never written: it is unknown whose they are,
- * and no caller was told that they are kept. `waiting`: names that are being saved at this moment
- * and that the selection may meet.
+ * and no caller was told that they are kept.
  */
 export async function deletePackages(
   ports: PackagePorts,
   selection: Selection,
-  waiting: readonly string[],
   changes: KeyedMutex,
 ): Promise<DeleteReceipt> {
   const receipt = noneDeleted();
-  // They end first: under which name is not certain before.
-  for (const name of waiting) await changes.run(name, async () => undefined);
   const names = "name" in selection ? [selection.name] : await namesHere(ports);
   for (const name of names) {
     try {

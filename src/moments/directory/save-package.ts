@@ -3,7 +3,6 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import { ThroughlineError } from "../../core/errors.ts";
-import { fillWithRandom } from "../../core/ids.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import {
   isCode,
@@ -13,8 +12,7 @@ import {
   writeAll,
 } from "../../core/storage/files/file-ports.ts";
 import { bytesIn, foldersOf, manifestFile, type PackagePart, partsOf } from "../package/content.ts";
-import { renameMoment, sealRecord, writeManifest } from "../package/manifest.ts";
-import { makeUuidV7 } from "../package/package-name.ts";
+import { sealRecord, writeManifest } from "../package/manifest.ts";
 import {
   type Saved,
   SaveError,
@@ -22,15 +20,14 @@ import {
   type SealedMoment,
 } from "../package/package-sink.ts";
 import type { PackageRecord } from "../package/record.ts";
-import { codeOf, isHere, pathOf } from "./names.ts";
+import { codeOf, isHere, type PackagePorts, pathOf } from "./names.ts";
 import { isInFlight, noteComing, readStatus, removeNote } from "./notes.ts";
-import type { PackagePorts } from "./ports.ts";
 import { verifyFolder } from "./read-package.ts";
 import { removeTree } from "./remove.ts";
 
 /**
- * Writes a moment as a package: once, because the queue of moments tries again. It gets another name if its own is
- * taken. Rejects with a `SaveError`, or with the signal's reason; then nothing of it is left.
+ * Writes a moment as a package: once, because the queue of moments tries again. Rejects with a `SaveError`, or with
+ * the signal's reason; then nothing of it is left.
  */
 export async function savePackage(
   ports: PackagePorts,
@@ -38,17 +35,12 @@ export async function savePackage(
   signal: AbortSignal | undefined,
 ): Promise<Saved> {
   try {
-    const uuid = makeUuidV7(ports.clock.now(), fillWithRandom);
-    for (const named of [moment, renameMoment(moment, uuid)]) {
-      const { name } = named.record;
-      const occupant = await occupantOf(ports, named.record);
-      if (occupant === "another") continue;
-      // Saved by an attempt that did not know how it ended: its name is made durable, and that is the answer.
-      if (occupant === "this") await ports.disk.syncDirectory(ports.path);
-      else await write(ports, named, signal);
-      return { name };
-    }
-    throw new SaveError("io"); // the next attempt draws another name
+    const occupant = await occupantOf(ports, moment.record);
+    if (occupant === "another") throw new SaveError("io");
+    // Saved by an attempt that did not know how it ended: its name is made durable, and that is the answer.
+    if (occupant === "this") await ports.disk.syncDirectory(ports.path);
+    else await write(ports, moment, signal);
+    return { name: moment.record.name };
   } catch (error) {
     if (signal?.aborted === true) throw signal.reason;
     if (error instanceof SaveError) throw error;
@@ -71,7 +63,7 @@ export async function occupantOf(
   { name, uuid }: PackageRecord,
 ): Promise<"none" | "this" | "another"> {
   if (await isHere(ports, name)) {
-    // A damaged one is not the answer; the new one gets another name beside it.
+    // A damaged one is not the answer.
     const { state, manifest } = await verifyFolder(ports, name);
     return state === "whole" && manifest?.uuid === uuid ? "this" : "another";
   }
@@ -189,12 +181,12 @@ async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
 
 /** Whether a package fits, by a generous estimate of manifest, blocks and names; also when that is not known. */
 async function hasSpace(
-  { freeSpace, minFreeBytes, logger, path }: PackagePorts,
+  { freeSpace, logger, path }: PackagePorts,
   parts: readonly PackagePart[],
 ): Promise<boolean> {
   const needed = Math.ceil((bytesIn(parts) + parts.length * 5_120 + 65_536) * 1.1);
   try {
-    return freeSpace === undefined || needed + minFreeBytes <= (await freeSpace(path));
+    return freeSpace === undefined || needed <= (await freeSpace(path));
   } catch (error) {
     const says = "how much space is left cannot be told; writing will show";
     logger.warn({ code: codeOf(error) }, says);

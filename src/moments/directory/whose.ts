@@ -5,9 +5,8 @@ import { isJsonObject } from "../../core/json.ts";
 import { manifestFile, messagesFile } from "../package/content.ts";
 import { jsonOf } from "../package/manifest.ts";
 import type { PackageOwners, PackageRecord } from "../package/record.ts";
-import { isNoFile, pathOf, placesIn, readWhole, timeOf } from "./names.ts";
+import { isNoFile, type PackagePorts, pathOf, placesIn, readWhole, timeOf } from "./names.ts";
 import { readStatus } from "./notes.ts";
-import type { PackagePorts } from "./ports.ts";
 
 /**
  * Which packages: one, those of a chat, those of a chat that hold one message, those in whose window a
@@ -21,7 +20,7 @@ export type Selection =
   | { readonly all: true };
 
 /** What is known of whose a package is. */
-export interface Owners extends Pick<PackageOwners, "chat_id" | "people"> {
+interface Owners extends Pick<PackageOwners, "chat_id" | "people"> {
   /** Ids of its messages; absent: not known. */
   readonly messages?: readonly string[] | undefined;
   /** Of the reaction, in seconds since 1970. */

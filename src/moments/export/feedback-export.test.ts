@@ -12,11 +12,13 @@ import {
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import type { Manifest } from "../package/record.ts";
 import {
+  type ExportFilters,
   type ExportProgress,
   type FeedbackExportOptions,
   feedbackExportFormats,
-} from "./options.ts";
-import { type ExportFilters, isLatestOf, matches } from "./selection.ts";
+  isLatestOf,
+  matches,
+} from "./selection.ts";
 
 const replacement = { text: "I would rather sing.", kind: "replacement" } as const;
 const dance: Line[] = [

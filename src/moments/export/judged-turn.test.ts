@@ -7,9 +7,8 @@ import {
   samplePackage,
 } from "../../../test/support/feedback-packages.ts";
 import type { FrameEntry, Manifest } from "../package/record.ts";
-import { chooseFrames } from "./frame-choice.ts";
 import { judgedTurn } from "./judged-turn.ts";
-import { plainPrompt } from "./rows.ts";
+import { chooseFrames, plainPrompt } from "./rows.ts";
 
 const noSystem: Partial<Manifest> = { latched: {} };
 

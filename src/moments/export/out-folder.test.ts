@@ -13,7 +13,7 @@ import {
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
 import { exportFeedback } from "./export-feedback.ts";
-import type { FeedbackExportOptions } from "./options.ts";
+import type { FeedbackExportOptions } from "./selection.ts";
 
 /** At every call, or at each fourth. */
 const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 4;

@@ -2,9 +2,9 @@
 import type { Attachment } from "../../core/chat/message.ts";
 import { printableJson } from "../../core/chat/printable.ts";
 import { isoTime } from "../../core/clock.ts";
+import { wellFormedJson } from "../../core/json.ts";
 import { attachmentFile, messagesFile } from "../package/content.ts";
-import type { Manifest } from "../package/record.ts";
-import { chooseFrames } from "./frame-choice.ts";
+import type { FrameEntry, Manifest } from "../package/record.ts";
 import {
   delivered,
   type JudgedTurn,
@@ -12,8 +12,7 @@ import {
   type OpenPackage,
   sentMessages,
 } from "./judged-turn.ts";
-import type { ExportSettings, FeedbackExportFormat } from "./options.ts";
-import type { SkipReason } from "./selection.ts";
+import type { ExportSettings, FeedbackExportFormat, SkipReason } from "./selection.ts";
 
 /** What a package gives. */
 export interface Row {
@@ -156,6 +155,32 @@ async function picturesOf(from: OpenPackage, turn: JudgedTurn, { maxFrames }: Ex
   return { pictures: await Promise.all(read), counts: byMessage.map(({ length }) => length) };
 }
 
+/** A picture this long before the judged turn still shows how it began. */
+const leadMs = 5_000;
+
+/**
+ * The pictures for a row: at most `max`, spread evenly over those of the judged turn and the last one before it, the
+ * first and the last of these among them, in the order of time. Pictures after the trigger, which may
+ * show the reaction, and pictures without a time stay out.
+ *
+ * @param startMs when the turn began, relative to the trigger; null: with the first picture.
+ */
+export function chooseFrames(
+  frames: readonly FrameEntry[],
+  startMs: number | null,
+  max: number,
+): readonly FrameEntry[] {
+  const start = startMs === null ? Number.NEGATIVE_INFINITY : Math.min(startMs, 0);
+  const isNear = ({ t_ms: t }: FrameEntry) => t !== null && t >= start - leadMs && t <= 0;
+  const near = frames.filter(isNear).sort((a, b) => Number(a.t_ms) - Number(b.t_ms));
+  const opening = near.findLastIndex(({ t_ms: t }) => Number(t) <= start);
+  const shown = near.slice(Math.max(opening, 0)).reverse();
+  const count = Math.min(max, shown.length);
+  const step = count > 1 ? (shown.length - 1) / (count - 1) : 0;
+  const chosen = Array.from({ length: count }, (_, n) => shown[Math.round(n * step)]);
+  return chosen.filter((frame) => frame !== undefined).reverse();
+}
+
 /** Readers of folders of images go by the ending of a name. */
 function sentPicture({ sha256, type }: Attachment) {
   return { file: attachmentFile(sha256), as: `frames/${sha256}.${type.replace("image/", "")}` };
@@ -208,16 +233,7 @@ function assistantSays(content: string): readonly PlainMessage[] {
 export function rowText(row: object): string {
   const members = Object.entries(row).map(([key, value]: [string, unknown]) => {
     const isWhole = key === "score" && Number.isInteger(value);
-    return `${JSON.stringify(key)}:${JSON.stringify(wellFormed(value))}${isWhole ? ".0" : ""}`;
+    return `${JSON.stringify(key)}:${wellFormedJson(value)}${isWhole ? ".0" : ""}`;
   });
   return `${printableJson(`{${members.join(",")}}`)}\n`;
-}
-
-function wellFormed(value: unknown): unknown {
-  if (typeof value === "string") return value.toWellFormed();
-  if (Array.isArray(value)) return value.map(wellFormed);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item)]),
-  );
 }

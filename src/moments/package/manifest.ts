@@ -2,8 +2,7 @@ import { crc32 } from "node:zlib";
 import { isJsonObject } from "../../core/json.ts";
 import { is, Place } from "../../core/shape.ts";
 import { attachmentFile, frameFile } from "./content.ts";
-import { packageId, packageName } from "./package-name.ts";
-import type { SealedMoment } from "./package-sink.ts";
+import { packageName } from "./package-name.ts";
 import {
   type FileEntry,
   feedbackSchema,
@@ -14,13 +13,9 @@ import {
   type PackageRecord,
 } from "./record.ts";
 
-export interface ManifestProblem {
-  /**
-   * `missing`: there is no file. `unreadable`: not JSON, cut, or too large. `damaged`: the CRC is missing or wrong. `newer`: of a
-   * later schema, to be left alone. `seed`: as the originals wrote it, without a schema. `invalid`:
-   * a member is missing or not what the schema says.
-   */
-  readonly kind: "missing" | "unreadable" | "damaged" | "newer" | "seed" | "invalid";
+interface ManifestProblem {
+  /** `newer`: of a later schema, to be left alone. `seed`: as the originals wrote it, without a schema. */
+  readonly kind: "damaged" | "newer" | "seed";
   /** For people; holds the place, never what somebody said. */
   readonly detail: string;
 }
@@ -37,18 +32,21 @@ const maxManifestBytes = 64 * 1024 * 1024;
  */
 export function readManifest(bytes: Uint8Array): ManifestReading {
   const parsed = jsonOf(bytes);
-  if (!isJsonObject(parsed)) return problem("unreadable", "feedback.json is not a JSON object");
+  if (!isJsonObject(parsed)) return damaged("feedback.json is not a JSON object");
   const { schema } = parsed;
-  if (schema === undefined) return problem("seed", "feedback.json names no schema");
-  if (isLater(schema)) return problem("newer", "feedback.json is of a later schema");
-  if (schema !== feedbackSchema) return problem("invalid", "schema is not one that is known");
-  if (!crcHolds(bytes)) return problem("damaged", "the CRC of feedback.json does not hold");
+  if (schema === undefined)
+    return { problem: { kind: "seed", detail: "feedback.json names no schema" } };
+  if (isLater(schema)) {
+    return { problem: { kind: "newer", detail: "feedback.json is of a later schema" } };
+  }
+  if (schema !== feedbackSchema) return damaged("schema is not one that is known");
+  if (!crcHolds(bytes)) return damaged("the CRC of feedback.json does not hold");
   const { crc32: _, ...rest } = parsed;
   const at = new Place();
   manifestShape.read(rest, at);
   const [first] = at.problems;
   const wrong = first?.path.join(".") ?? disagreement(rest as unknown as Manifest);
-  if (wrong !== undefined) return problem("invalid", `${wrong} is not what the schema says`);
+  if (wrong !== undefined) return damaged(`${wrong} is not what the schema says`);
   return { manifest: rest as unknown as Manifest };
 }
 
@@ -58,8 +56,8 @@ export function readMessages(bytes: Uint8Array): readonly PackageMessage[] | und
   return is(messagesShape, parsed) ? parsed : undefined;
 }
 
-function problem(kind: ManifestProblem["kind"], detail: string): ManifestReading {
-  return { problem: { kind, detail } };
+export function damaged(detail: string): ManifestReading {
+  return { problem: { kind: "damaged", detail } };
 }
 
 /** Reads bytes as JSON. @returns `undefined` when they are not, or are too many. */
@@ -108,13 +106,6 @@ function disagreement(manifest: Manifest): string | undefined {
 /** Adds what the writer of the files knows: the whole of feedback.json, in the order of the shape. */
 export function sealRecord(record: PackageRecord, files: readonly FileEntry[]): Manifest {
   return manifestShape.write({ ...record, files }) as unknown as Manifest;
-}
-
-/** The same moment under another uuid, when the name that its uuid makes is taken. */
-export function renameMoment(moment: SealedMoment, uuid: string): SealedMoment {
-  const { timestamp_str, sentiment } = moment.record;
-  const name = packageName(timestamp_str, sentiment, uuid);
-  return { ...moment, record: { ...moment.record, id: packageId(uuid), uuid, name } };
 }
 
 /**

@@ -116,26 +116,26 @@ test("a manifest that is cut anywhere is not one", () => {
 
 const changes: readonly [name: string, change: object, kind: string][] = [
   ["of a later schema", { schema: "throughline.feedback/2" }, "newer"],
-  ["of a schema of somebody else", { schema: "other/1" }, "invalid"],
+  ["of a schema of somebody else", { schema: "other/1" }, "damaged"],
   ["of the original, without a schema", { schema: undefined }, "seed"],
-  ["with a sentiment that is a path", { sentiment: "../../x" }, "invalid"],
+  ["with a sentiment that is a path", { sentiment: "../../x" }, "damaged"],
   [
     "with a name that is another's",
     { name: "2026-02-19T15-30-00_negative_fb_00000000abcd" },
-    "invalid",
+    "damaged",
   ],
-  ["with a name that leads out", { name: "../x" }, "invalid"],
-  ["with an id that is not of its uuid", { id: "00000000abce" }, "invalid"],
-  ["with a file that leads out", { files: [file("../x"), ...manifest.files.slice(1)] }, "invalid"],
+  ["with a name that leads out", { name: "../x" }, "damaged"],
+  ["with an id that is not of its uuid", { id: "00000000abce" }, "damaged"],
+  ["with a file that leads out", { files: [file("../x"), ...manifest.files.slice(1)] }, "damaged"],
   [
     "that lists a file twice",
     { files: [...manifest.files.slice(1), file("audio.wav")] },
-    "invalid",
+    "damaged",
   ],
-  ["that lists a file too few", { files: manifest.files.slice(1) }, "invalid"],
-  ["that counts a frame too many", { num_frames: 2 }, "invalid"],
-  ["with a time that is text", { timestamp: "1" }, "invalid"],
-  ["without consent", { consent: undefined }, "invalid"],
+  ["that lists a file too few", { files: manifest.files.slice(1) }, "damaged"],
+  ["that counts a frame too many", { num_frames: 2 }, "damaged"],
+  ["with a time that is text", { timestamp: "1" }, "damaged"],
+  ["without consent", { consent: undefined }, "damaged"],
 ];
 for (const [name, change, kind] of changes) {
   test(`a manifest ${name} is ${kind}`, () => {

@@ -41,7 +41,7 @@ export class SaveError extends Error {
 }
 
 export interface Saved {
-  /** Of the package: another than the moment's when that was taken (`renameMoment`). */
+  /** Of the package. */
   readonly name: string;
   /** It is in the bucket already, read back, and nothing more is pending. @default false */
   readonly uploaded?: boolean;

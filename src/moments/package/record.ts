@@ -71,8 +71,6 @@ export type Channel = Shaped<typeof channel>;
 const reduced = word(["rate_cap", "old_target", "consent", "disk_full"]);
 export type Reduced = Shaped<typeof reduced>;
 
-export type StreamName = "messages" | "frames" | "audio";
-
 /** Only a replacement may become a chosen answer; a note says what to do otherwise. */
 const correction = members({ text: text(), kind: word(["replacement", "note"]) });
 export type Correction = Shaped<typeof correction>;

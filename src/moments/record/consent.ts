@@ -1,5 +1,5 @@
 import { invalid } from "../../core/errors.ts";
-import { checked, Place } from "../../core/shape.ts";
+import { checked, required } from "../../core/shape.ts";
 import { type Consent, consentShape } from "../package/record.ts";
 import { seconds } from "./ring.ts";
 
@@ -44,11 +44,7 @@ const agreed = checked(consentShape, ({ frames, audio, wording, by }, at) => {
 
 /** Reads a consent of a file or another process. @throws ThroughlineError `THROUGHLINE_INVALID` */
 export function readConsent(value: unknown): Consent {
-  const at = new Place();
-  const consent = agreed.read(value, at);
-  const [wrong] = at.problems;
-  if (wrong !== undefined) throw invalid([...wrong.path, wrong.says].join(" "));
-  return consent;
+  return required(agreed, value, "consent");
 }
 
 /** @throws ThroughlineError `THROUGHLINE_INVALID` */

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { CapturedValues, captureClock } from "./buffers.ts";
-import { jpegFacts } from "./jpeg.ts";
-import { AudioBuffer, FrameBuffer, type FrameFacts, pcmOf } from "./media.ts";
+import { AudioBuffer, FrameBuffer, type FrameFacts, jpegFacts, pcmOf } from "./media.ts";
 import { cutText, MessageBuffer, type NewMessage } from "./messages.ts";
 import { Ring } from "./ring.ts";
 

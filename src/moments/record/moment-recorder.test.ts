@@ -13,8 +13,8 @@ import {
 } from "../package/package-sink.ts";
 import type { MomentInput } from "./label.ts";
 import type { RawFrame } from "./media.ts";
-import { MomentRecorder } from "./moment-recorder.ts";
-import type { MomentEvent, RecorderOptions } from "./options.ts";
+import { MomentRecorder, type RecorderOptions } from "./moment-recorder.ts";
+import type { MomentEvent } from "./receipt.ts";
 
 /** Keeps what it is given; fails, or waits, as it is told. */
 class MemorySink implements PackageSink {

@@ -1,6 +1,11 @@
+import { type Clock, systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
+import { fillWithRandom } from "../../core/ids.ts";
+import { type Logger, silentLogger } from "../../core/logger.ts";
 import { Lru } from "../../core/lru.ts";
 import { sha256 } from "../../core/sha256.ts";
+import { systemTimers, type Timers } from "../../core/timers.ts";
+import type { MomentsOptions } from "../options.ts";
 import {
   makeUuidV7,
   packageId,
@@ -8,9 +13,10 @@ import {
   packageStamp,
   sentimentOf,
 } from "../package/package-name.ts";
-import type { Consent, StreamName } from "../package/record.ts";
+import type { PackageSink } from "../package/package-sink.ts";
+import type { Consent } from "../package/record.ts";
 import { bufferBounds, buffersOf, type MomentBuffers } from "./buffers.ts";
-import { type ConsentInput, checkConsent, laterConsent } from "./consent.ts";
+import { type ConsentInput, checkConsent, initialConsent, laterConsent } from "./consent.ts";
 import { checkLabel, type MomentInput } from "./label.ts";
 import type {
   AudioChunk,
@@ -28,15 +34,16 @@ import {
   type Moment,
   type MomentFacts,
   mediaOf,
+  type ReadFile,
   sealMoment,
 } from "./moment.ts";
 import {
+  type MomentEvent,
   type News,
-  type RecorderOptions,
-  type RecorderSettings,
-  recorderSettings,
-} from "./options.ts";
-import { Receipt, type ReceiptReason } from "./receipt.ts";
+  Receipt,
+  type ReceiptReason,
+  type ReceiptState,
+} from "./receipt.ts";
 import { SaveQueue } from "./save-queue.ts";
 import { judgedMessages } from "./target-turn.ts";
 
@@ -54,6 +61,42 @@ const capturingMs = 3_000;
  */
 const maxMediaPerHour = 60;
 const maxReceipts = 1_000;
+
+const streams = ["messages", "frames", "audio"] as const;
+type Stream = (typeof streams)[number];
+
+type Recording = "sessionId" | "software" | "consent" | "encoder";
+
+export interface RecorderOptions extends Pick<MomentsOptions, Recording> {
+  /** Where moments are kept. */
+  readonly sink: PackageSink;
+  /** What was agreed to in an earlier run, as it was kept. It goes before `consent`. */
+  readonly agreed?: Consent | undefined;
+  /** The package of this id that an earlier run made: its receipt is the answer. */
+  readonly known?: (id: string) => ReceiptState | undefined;
+  /** Reads a file that a message names, for the package. @default it is not there */
+  readonly readFile?: ReadFile;
+  /** Told in order. Must not throw. */
+  readonly onEvent?: (event: MomentEvent) => void;
+  /** Whether this run uploads packages: `whenUploaded` rejects where none does. @default true */
+  readonly uploads?: boolean;
+  /** Whether pictures keep place, device and time, as the camera wrote them. @default false */
+  readonly keepPhotoMetadata?: boolean | undefined;
+  readonly clock?: Clock;
+  readonly timers?: Timers;
+  readonly logger?: Logger;
+  /** Fills bytes at random. */
+  readonly random?: (bytes: Uint8Array) => void;
+}
+
+const defaults = {
+  readFile: async () => undefined,
+  uploads: true,
+  clock: systemClock,
+  timers: systemTimers,
+  logger: silentLogger,
+  random: fillWithRandom,
+};
 
 export interface MomentStats {
   readonly messages: number;
@@ -76,10 +119,10 @@ export interface MomentStats {
  * never wait; `record()` takes references, copies no picture and no sound, and goes on.
  */
 export class MomentRecorder {
-  readonly #options: RecorderSettings;
+  readonly #options: RecorderOptions & Required<Pick<RecorderOptions, keyof typeof defaults>>;
   readonly #buffers: MomentBuffers;
   readonly #queue: SaveQueue;
-  /** By the ids of packages: that of the receipt, and that of its name where its first one was taken. */
+  /** By the ids of their packages. */
   readonly #receipts = new Lru<string, Receipt>(maxReceipts);
   #pats: readonly { readonly id: string; readonly atMs: number; readonly about: string }[] = [];
   /** When moments with pictures or sound were recorded in the last hour. */
@@ -93,16 +136,16 @@ export class MomentRecorder {
   #isClosed = false;
 
   constructor(given: RecorderOptions) {
-    const options = recorderSettings(given);
+    const options = { ...defaults, ...given };
+    const { agreed, consent, clock } = options;
     this.#options = options;
     this.#buffers = buffersOf(options);
-    this.#consent = options.consent;
+    this.#consent = agreed ?? (consent ? checkConsent(consent, clock.now()) : initialConsent);
     const seal = (moment: Moment) => sealMoment(moment, options);
     this.#queue = new SaveQueue({
       ...options,
       seal,
       told: (what, receipt) => {
-        if (what === "durable") this.#receipts.set(packageId(receipt.name), receipt);
         if (what === "discarded") this.#forgetReceipt(receipt);
         this.#tell(what, receipt);
       },
@@ -148,7 +191,7 @@ export class MomentRecorder {
     return this.#refusal("audio") ?? this.#buffers.audio.push(chunk, this.#buffers.now(), push);
   }
 
-  #refusal(stream: StreamName): "closed" | "off" | undefined {
+  #refusal(stream: Stream): "closed" | "off" | undefined {
     if (this.#isClosed) return "closed";
     return this.#consent[stream] ? undefined : "off";
   }
@@ -215,7 +258,6 @@ export class MomentRecorder {
   }
 
   #take(consent: Consent): void {
-    const streams: readonly StreamName[] = ["messages", "frames", "audio"];
     const withdrawn = streams.filter((stream) => this.#consent[stream] && !consent[stream]);
     if (withdrawn.length > 0) this.#endCaptures();
     for (const stream of withdrawn) this.#buffers[stream].clear();
@@ -242,7 +284,7 @@ export class MomentRecorder {
       key === undefined ? random : (id: Uint8Array) => id.set(sha256(key).subarray(0, id.length));
     const uuid = makeUuidV7(zero.wallMs, fill);
     const id = packageId(uuid);
-    const known = this.#options.known(id);
+    const known = this.#options.known?.(id);
     const first = this.#receipts.peek(id) ?? (known && new Receipt(known, uploads));
     if (first !== undefined) {
       if (sentimentOf(first.name) === label.sentiment) return first;
@@ -258,7 +300,7 @@ export class MomentRecorder {
     this.#expire(zero.atMs);
     const { messages, frames, audio, captured } = this.#buffers;
     const seen = messages.snapshot();
-    const { messages: said, ...words } = this.#consent.messages
+    const words = this.#consent.messages
       ? judgedMessages(seen, input, label, zero)
       : judgedMessages([], withoutWords(input), label, zero);
     this.#pats = this.#pats.filter(({ atMs }) => zero.atMs - atMs <= duplicateMs);
@@ -278,9 +320,9 @@ export class MomentRecorder {
     const kept = { ...state, accepted: true };
     const receipt = new Receipt(reduced === null ? kept : { ...kept, reduced }, uploads);
     const lastSeq = seen.at(-1)?.seq ?? 0;
-    const trigger = { ...words, zero, uuid, label, input, reduced, lastSeq };
     const consent = this.#consent;
-    const moment = beginMoment(receipt, { ...trigger, consent }, said, this.#buffers);
+    const trigger = { ...words, receipt, zero, uuid, label, input, consent, reduced, lastSeq };
+    const moment = beginMoment(trigger, this.#buffers);
     this.#receipts.set(id, receipt);
     if (isPat) this.#pats = [...this.#pats, { id, atMs: zero.atMs, about }];
     this.#capture(moment);
@@ -404,12 +446,12 @@ export class MomentRecorder {
 
   /** There is no such moment any more, or never will be: its keys are free, and nothing repeats it. */
   #forgetReceipt(gone: Receipt): void {
-    for (const [id, receipt] of this.#receipts) if (receipt === gone) this.#receipts.delete(id);
+    this.#receipts.delete(gone.id);
     this.#pats = this.#pats.filter(({ id }) => id !== gone.id);
   }
 
   #tell(what: News, receipt: Receipt): void {
-    this.#options.onEvent({ type: `feedback.${what}`, receipt: receipt.toJSON() });
+    this.#options.onEvent?.({ type: `feedback.${what}`, receipt: receipt.toJSON() });
   }
 
   #capture(moment: Moment): void {

@@ -20,28 +20,21 @@ import { type BufferedAudio, type BufferedFrame, joinedPcm, millisOf } from "./m
 import { draftMessage } from "./messages.ts";
 import type { Receipt } from "./receipt.ts";
 import { limits, millis, seconds, type Zero } from "./ring.ts";
-import { isOfChat, type TargetTurn } from "./target-turn.ts";
+import { isOfChat, type JudgedMessages, type TargetTurn } from "./target-turn.ts";
 
 /** Reads a file that was sent in a chat; `undefined`: it is not there. */
 export type ReadFile = (chatId: string, sha256: string) => Promise<Uint8Array | undefined>;
 
-/** What is known at the trigger. */
-export interface Trigger {
+export interface Moment extends JudgedMessages {
+  readonly receipt: Receipt;
   readonly zero: Zero;
   readonly uuid: string;
   readonly label: Label;
   readonly input: MomentInput;
   readonly consent: Consent;
   readonly reduced: Reduced | null;
-  readonly chatId: string | null;
-  readonly target: TargetTurn;
-  readonly from: "ring" | "transcript";
-  /** Of the newest message in the buffers. */
+  /** Of the newest message in the buffers at the trigger. */
   readonly lastSeq: number;
-}
-
-export interface Moment extends Trigger {
-  readonly receipt: Receipt;
   messages: readonly PackageMessage[];
   frames: readonly BufferedFrame[];
   audio: readonly BufferedAudio[];
@@ -56,19 +49,18 @@ export interface MomentFacts extends PackageOwners {
 }
 
 /** Whether a moment holds pictures and sound: none of another time, and none beyond the limit of an hour. */
-const hasMedia = ({ reduced }: Trigger) => reduced === null || reduced === "consent";
+const hasMedia = ({ reduced }: Pick<Moment, "reduced">) =>
+  reduced === null || reduced === "consent";
 
 /** Holds what the buffers have now. */
 export function beginMoment(
-  receipt: Receipt,
-  trigger: Trigger,
-  messages: readonly PackageMessage[],
+  trigger: Omit<Moment, "frames" | "audio" | "ended" | "whole">,
   buffers: MomentBuffers,
 ): Moment {
   const [frames, audio] = hasMedia(trigger)
     ? [buffers.frames.snapshot(), buffers.audio.snapshot()]
     : [[], []];
-  return { ...trigger, receipt, messages, frames, audio, ended: undefined, whole: undefined };
+  return { ...trigger, frames, audio, ended: undefined, whole: undefined };
 }
 
 /** Ends the post-roll now: from here on the moment holds all that it will have. */

@@ -13,7 +13,7 @@ export type ReceiptReason = "busy" | "duplicate" | "closed" | "forgotten" | Save
 /** How far a moment has come, in words that stay true after a kill. */
 export interface ReceiptState {
   readonly id: string;
-  /** Of the folder, as far as it is known: another one if it turns out to be taken. */
+  /** Of the folder. */
   readonly name: string;
   /** The snapshot is held in memory: a kill loses it. */
   readonly accepted: boolean;
@@ -26,6 +26,15 @@ export interface ReceiptState {
   readonly reduced?: Reduced;
   /** The id of the moment that this one repeats. */
   readonly duplicate_of?: string;
+}
+
+/** `failed`: not yet, tried again; `discarded`: never will be; `retracted`: also by deleting it. */
+export type News = "accepted" | "durable" | "uploaded" | "failed" | "discarded" | "retracted";
+
+/** What became of a moment. */
+export interface MomentEvent {
+  readonly type: `feedback.${News}`;
+  readonly receipt: ReceiptState;
 }
 
 /**

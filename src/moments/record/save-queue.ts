@@ -25,8 +25,11 @@ export class SaveQueue {
   readonly #ports: SaveQueuePorts;
   #waiting: readonly Moment[] = [];
   /** The first of them that is being saved; `done` settles with that. */
-  #saving: { moment: Moment; abort: AbortController; done: Promise<void> } | undefined;
-  #cancelRetry: (() => void) | undefined;
+  #saving: { moment: Moment; abort: AbortController; done: Promise<unknown> } | undefined;
+  /** While something waits. */
+  #loop: Promise<void> | undefined;
+  /** Ends the pause after a failure. */
+  readonly #closing = Promise.withResolvers<void>();
   /** `closing`: what fails once more is lost. */
   #state: "open" | "closing" | "closed" = "open";
 
@@ -41,8 +44,8 @@ export class SaveQueue {
 
   add(moment: Moment): void {
     this.#waiting = [...this.#waiting, moment];
-    if (this.#state === "closed") this.#lose(moment);
-    else this.#next();
+    if (this.#state === "closed") this.#discard(moment, "closed");
+    else this.#loop ??= this.#run();
   }
 
   /** Removes those for which it holds; resolves when none of them is being saved any more. */
@@ -64,32 +67,28 @@ export class SaveQueue {
   async close(withinMs: number): Promise<void> {
     if (this.#state !== "open") return;
     this.#state = "closing";
-    this.#cancelRetry?.();
-    this.#cancelRetry = undefined;
-    this.#next();
-    const drained = async () => {
-      while (this.#saving !== undefined) await this.#saving.done;
-    };
-    await until(drained(), { ms: withinMs, timers: this.#ports.timers });
+    this.#closing.resolve();
+    await until(Promise.resolve(this.#loop), { ms: withinMs, timers: this.#ports.timers });
     this.#state = "closed";
-    for (const moment of this.#waiting) this.#lose(moment);
+    for (const moment of this.#waiting) this.#discard(moment, "closed");
     this.#saving?.abort.abort();
   }
 
-  #next(): void {
-    const [moment] = this.#waiting;
-    const isBusy = this.#saving !== undefined || this.#cancelRetry !== undefined;
-    if (moment === undefined || isBusy) return;
-    const abort = new AbortController();
-    const done = this.#save(moment, abort.signal).then(() => {
+  async #run(): Promise<void> {
+    for (let [moment] = this.#waiting; moment !== undefined; [moment] = this.#waiting) {
+      const abort = new AbortController();
+      const saved = this.#save(moment, abort.signal);
+      this.#saving = { moment, abort, done: saved };
+      const isFailed = (await saved) === "failed";
       this.#saving = undefined;
-      this.#next();
-    });
-    this.#saving = { moment, abort, done };
+      const { timers } = this.#ports;
+      if (isFailed) await until(this.#closing.promise, { ms: retryMs, timers });
+    }
+    this.#loop = undefined;
   }
 
   /** Never rejects: what fails is told to the receipt. */
-  async #save(moment: Moment, signal: AbortSignal): Promise<void> {
+  async #save(moment: Moment, signal: AbortSignal): Promise<"failed" | undefined> {
     const { sink, seal, told } = this.#ports;
     const { receipt } = moment;
     // Forgotten or lost while it was being saved.
@@ -97,45 +96,38 @@ export class SaveQueue {
     try {
       const whole = await seal(moment);
       if (isGone()) return;
-      const { name, uploaded = false } = await sink.save(whole, signal);
+      const { uploaded = false } = await sink.save(whole, signal);
       if (isGone()) return;
       this.#remove(moment);
-      receipt.update({ name, durable: true, uploaded });
+      receipt.update({ durable: true, uploaded });
       told("durable", receipt);
       if (uploaded) told("uploaded", receipt);
     } catch (error) {
-      if (!isGone()) this.#failed(moment, error);
+      if (isGone()) return;
+      this.#failed(moment, error);
+      return "failed";
     }
   }
 
   #failed(moment: Moment, error: unknown): void {
     const { receipt } = moment;
     const reason = error instanceof SaveError ? error.reason : "io";
-    this.#remove(moment);
     receipt.update({ reason });
     const fields = { id: receipt.id, reason, error: errorName(error) };
     this.#ports.logger.warn(fields, "a moment was not saved");
     this.#ports.told("failed", receipt);
-    this.#waiting = [...this.#waiting, moment];
-    if (this.#state !== "open") {
-      this.#lose(moment);
-      return;
-    }
-    const retry = () => {
-      this.#cancelRetry = undefined;
-      this.#next();
-    };
-    this.#cancelRetry = this.#ports.timers.after(retryMs, retry, { holdsProcess: true });
-  }
-
-  #lose(moment: Moment): void {
-    const { id, reason } = moment.receipt;
-    this.#ports.logger.error({ id, reason }, "a moment was lost at close");
     this.#remove(moment);
-    this.#discard(moment, "closed");
+    if (this.#state === "open") this.#waiting = [...this.#waiting, moment];
+    else this.#discard(moment, "closed");
   }
 
-  #discard({ receipt }: Moment, reason: "closed" | "forgotten"): void {
+  #discard(moment: Moment, reason: "closed" | "forgotten"): void {
+    const { receipt } = moment;
+    if (reason === "closed") {
+      const { id, reason: failed } = receipt;
+      this.#ports.logger.error({ id, reason: failed }, "a moment was lost at close");
+    }
+    this.#remove(moment);
     receipt.fail(reason);
     this.#ports.told("discarded", receipt);
   }

@@ -24,6 +24,7 @@ import { type Address, openPort, type Port } from "../../server/port.ts";
 import { consentWording } from "../record/consent.ts";
 import { momentsRoutes } from "../routes.ts";
 import { startMoments } from "../start-moments.ts";
+import { mediaTar, tarBytesOf } from "./media-routes.ts";
 import {
   type BufferState,
   MediaSockets,
@@ -31,7 +32,6 @@ import {
   mediaHeaderBytes,
   mediaLimits,
 } from "./media-sockets.ts";
-import { mediaTar, tarBytesOf } from "./media-tar.ts";
 
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
 const agreed = { messages: true, frames: true, audio: true, wording: consentWording };

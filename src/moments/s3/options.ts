@@ -22,15 +22,6 @@ export interface S3TargetOptions {
    * @default false
    */
   readonly createBucket?: boolean | undefined;
-  /** The 12 digits of the account that must own the bucket. Some services do not look at it. */
-  readonly bucketOwner?: string | undefined;
-  /**
-   * Which encryption at rest is asked for. `"none"`: the service's own default. Some services refuse
-   * the header: then nothing is sent, rather than sent without.
-   *
-   * @default "AES256" on AWS, "none" on an endpoint of one's own
-   */
-  readonly encryption?: "AES256" | "none" | undefined;
   /**
    * Whether objects are sent with a SHA-256 in a header, which the service compares. `"off"`: for a
    * service that refuses it.
@@ -51,8 +42,6 @@ const defaults = {
   endpoint: undefined,
   credentials: undefined,
   createBucket: false,
-  bucketOwner: undefined,
-  encryption: undefined,
   checksums: "sha256",
 } as const satisfies Defaults<S3TargetOptions>;
 
@@ -66,8 +55,6 @@ const checks: Checks<S3TargetOptions> = {
     "an https address without a name or a password. http is allowed for this machine only",
     isEndpoint,
   ],
-  bucketOwner: ["the 12 digits of an account", like(/^\d{12}$/)],
-  encryption: oneOf("AES256", "none"),
   checksums: oneOf("sha256", "off"),
 };
 
@@ -76,9 +63,7 @@ export type S3Target = ReturnType<typeof resolveTarget>;
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
 export function resolveTarget(given: S3TargetOptions) {
-  const options = resolveOptions("the options of a bucket", given, defaults, checks);
-  const standard = options.endpoint === undefined ? "AES256" : "none";
-  return { ...options, encryption: options.encryption ?? standard };
+  return resolveOptions("the options of a bucket", given, defaults, checks);
 }
 
 /** Faces and voices never travel in the open. */

@@ -73,22 +73,13 @@ test("an object goes up whole, with its type, its SHA-256 in header and metadata
   assert.equal(headers["x-amz-server-side-encryption"], undefined);
 });
 
-test("what was asked for travels: encryption, the owner, the condition; with checksums off no checksum", async () => {
-  const target = { encryption: "AES256", bucketOwner: "111122223333", checksums: "off" } as const;
-  await using world = await open({}, target);
+test("the condition travels; with checksums off no checksum", async () => {
+  await using world = await open({}, { checksums: "off" });
   await world.port.putIfAbsent(object("k"), signal);
   const headers = firstHeaders(world.server);
-  assert.equal(headers["x-amz-server-side-encryption"], "AES256");
-  assert.equal(headers["x-amz-expected-bucket-owner"], "111122223333");
   assert.equal(headers["if-none-match"], "*");
   assert.equal(headers["x-amz-checksum-sha256"], undefined);
   assert.equal(headers["content-md5"], undefined);
-});
-
-test("a bucket of another owner is not put into when an owner was named", async () => {
-  await using world = await open({ owner: "999999999999" }, { bucketOwner: "111122223333" });
-  await assert.rejects(world.port.put(object("k"), signal), { code: "AccessDenied" });
-  assert.equal(world.server.objects().size, 0);
 });
 
 // Method: every call of the port meets the same answer that is none; not one of them resolves.
@@ -202,23 +193,15 @@ test("the region that a service names is passed on, and nothing else that it wri
 
 const bucket = "moments";
 
-test("without more than a bucket: us-east-1, no endpoint, AES256, and nothing is created", () => {
+test("without more than a bucket: us-east-1, no endpoint, and nothing is created", () => {
   assert.deepEqual(resolveTarget({ bucket }), {
     bucket,
     region: "us-east-1",
     endpoint: undefined,
     credentials: undefined,
     createBucket: false,
-    bucketOwner: undefined,
-    encryption: "AES256",
     checksums: "sha256",
   });
-});
-
-test("on an endpoint of one's own encryption is asked for only when that was said", () => {
-  const endpoint = "https://objects.example.org";
-  assert.equal(resolveTarget({ bucket, endpoint }).encryption, "none");
-  assert.equal(resolveTarget({ bucket, endpoint, encryption: "AES256" }).encryption, "AES256");
 });
 
 // S-29: TLS unless loopback, and the endpoint holds no secret.
@@ -252,8 +235,6 @@ const wrong: readonly (readonly [says: string, options: object])[] = [
   ["a bucket that is a number", { bucket: 7 }],
   ["an empty region", { bucket, region: "" }],
   ["a region with a line break", { bucket, region: "eu\nwest" }],
-  ["an owner of 11 digits", { bucket, bucketOwner: "12345678901" }],
-  ["an unknown encryption", { bucket, encryption: "rot13" }],
   ["unknown checksums", { bucket, checksums: "md5" }],
   ["a name that there is not", { bucket, owner: "123456789012" }],
 ];

@@ -1,4 +1,4 @@
-import type { Readable } from "node:stream";
+import { addAbortSignal, type Readable } from "node:stream";
 import type { S3Client } from "@aws-sdk/client-s3";
 import type { Logger } from "../../core/logger.ts";
 import { type Timers, until } from "../../core/timers.ts";
@@ -93,7 +93,7 @@ export class S3Bucket {
    */
   async put(object: ObjectToPut, signal: AbortSignal, condition?: "*"): Promise<string> {
     const { body, contentType, sha256 } = object;
-    const { encryption, checksums } = this.#target;
+    const { endpoint, checksums } = this.#target;
     const input = {
       ...this.#inBucket,
       Key: object.key,
@@ -104,7 +104,8 @@ export class S3Bucket {
       ChecksumSHA256:
         checksums === "off" ? undefined : Buffer.from(sha256, "hex").toString("base64"),
       IfNoneMatch: condition,
-      ServerSideEncryption: encryption === "none" ? undefined : encryption,
+      // Some services refuse the header; AWS is asked for what it does by default.
+      ServerSideEncryption: endpoint === undefined ? ("AES256" as const) : undefined,
     };
     const answer = await this.#send(body.length, signal, ({ sdk, client }, abortSignal) =>
       client.send(new sdk.PutObjectCommand(input), { abortSignal }),
@@ -223,8 +224,7 @@ export class S3Bucket {
   }
 
   get #inBucket() {
-    const { bucket: Bucket, bucketOwner: ExpectedBucketOwner } = this.#target;
-    return { Bucket, ExpectedBucketOwner };
+    return { Bucket: this.#target.bucket };
   }
 
   async #orAbsent<T>(
@@ -314,21 +314,9 @@ function hollow(
 
 /** Reads a whole body. Destroys it when the signal fires: the client leaves a body that is read alone. */
 async function readWhole(body: Readable, bytes: number, signal: AbortSignal): Promise<Buffer> {
-  const destroy = () => body.destroy();
-  signal.addEventListener("abort", destroy, { once: true });
-  try {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    for await (const chunk of body) {
-      chunks.push(chunk as Buffer);
-      length += (chunk as Buffer).length;
-      if (length > bytes) break;
-    }
-    if (length !== bytes) throw new UploadFailure("retry", { code: "CutBody" });
-    return Buffer.concat(chunks);
-  } finally {
-    signal.removeEventListener("abort", destroy);
-  }
+  const whole = Buffer.concat(await addAbortSignal(signal, body).toArray());
+  if (whole.length !== bytes) throw new UploadFailure("retry", { code: "CutBody" });
+  return whole;
 }
 
 /**

@@ -30,23 +30,17 @@ export async function recallWords(
   checkArgument(chats, "chats", having("the chats of a Throughline", "list"));
   checkArgument(clock, "clock", having("a clock", "now"));
   const now = clock.now();
-  const said: Said[] = [];
-  let failure: { readonly cause: unknown } | undefined;
   const { chats: rows } = await chats.list({ limit: maxChats });
-  for (const { chat_id, last_active } of rows) {
-    if (now - Date.parse(last_active) > longestTurnMs) continue;
-    try {
-      said.push(...(await saidIn(chats, chat_id, now)));
-    } catch (cause) {
-      failure = { cause }; // the other chats are recalled all the same
-    }
-  }
+  const recent = rows.filter((row) => now - Date.parse(row.last_active) <= longestTurnMs);
+  // One that cannot be read keeps no other from being recalled.
+  const read = await Promise.allSettled(recent.map((row) => saidIn(chats, row.chat_id, now)));
+  const said = read.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
   said.sort((a, b) => a.atMs - b.atMs);
   let kept = 0;
   for (const { atMs, ...message } of said.slice(-limits.messages)) {
     if (recorder.message({ ...message, agoMs: Math.max(0, now - atMs) })) kept++;
   }
-  if (failure !== undefined) throw failure.cause;
+  for (const one of read) if (one.status === "rejected") throw one.reason;
   return kept;
 }
 

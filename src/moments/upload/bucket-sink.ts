@@ -3,12 +3,7 @@ import type { Runtime } from "../../core/runtime.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
 import { bytesIn, manifestFile, type PackagePart, partsOf } from "../package/content.ts";
 import { sealRecord, writeManifest } from "../package/manifest.ts";
-import {
-  type PackageSink,
-  type Saved,
-  SaveError,
-  type SealedMoment,
-} from "../package/package-sink.ts";
+import { type PackageSink, SaveError, type SealedMoment } from "../package/package-sink.ts";
 import { type S3Bucket, withDeadline } from "../s3/s3-bucket.ts";
 import type { Outbox } from "./outbox.ts";
 import { sendPackage } from "./package-in-bucket.ts";
@@ -27,43 +22,11 @@ const sendWithinMs = 30_000;
 /**
  * Saves a moment on the disk or, from memory, in the bucket: there it is durable once its manifest was
  * read back and its status says so, and not before. The one comes first, the other when that fails;
- * without consent to upload there is the disk alone. The bucket is tried once, for at most 30 s, and only
- * when the status that forgetting goes by could be written.
+ * without consent to upload there is the disk alone, and once the outbox is closed too. The bucket is tried once,
+ * for at most 30 s, and only when the status that forgetting goes by could be written.
  */
-export class BucketSink implements PackageSink {
-  readonly #ports: BucketSinkPorts;
-  readonly #closing = new AbortController();
-
-  constructor(ports: BucketSinkPorts) {
-    this.#ports = ports;
-  }
-
-  async save(moment: SealedMoment, signal?: AbortSignal): Promise<Saved> {
-    const { packages, first } = this.#ports;
-    if (!moment.record.consent.upload) return await packages.save(moment, signal);
-    // One manifest, however often it is tried: when the answer to the last request was lost, what goes
-    // to the disk is the very package that the bucket may have.
-    if (first === "bucket") {
-      return (await this.#send(moment, signal)) ?? (await packages.save(moment, signal));
-    }
-    try {
-      return await packages.save(moment, signal);
-    } catch (error) {
-      const sent = error instanceof SaveError ? await this.#send(moment, signal) : undefined;
-      if (sent === undefined) throw error;
-      return sent;
-    }
-  }
-
-  /** From now on everything goes to the disk, what is on its way too. */
-  useDisk(): void {
-    this.#closing.abort();
-  }
-
-  /** @returns `undefined`: the bucket does not have it. @throws the reason of the signal. */
-  async #send(moment: SealedMoment, signal: AbortSignal | undefined): Promise<Saved | undefined> {
-    if (this.#closing.signal.aborted) return undefined;
-    const { outbox, timers, packages } = this.#ports;
+export function bucketSink({ outbox, packages, first, timers }: BucketSinkPorts): PackageSink {
+  const send = async (moment: SealedMoment, signal: AbortSignal | undefined) => {
     const { name } = moment.record;
     const work = async (bucket: S3Bucket, outer: AbortSignal) => {
       const parts = partsOf(moment);
@@ -75,11 +38,27 @@ export class BucketSink implements PackageSink {
       await packages.sent(name);
       await packages.noteSuperseded(moment.record);
     };
-    const stop = signal === undefined ? [] : [signal];
-    const failure = await outbox.once(name, work, AbortSignal.any([...stop, this.#closing.signal]));
+    const failure = await outbox.once(name, work, signal);
     if (signal?.aborted === true) throw signal.reason;
     return failure === undefined ? { name, uploaded: true } : undefined;
-  }
+  };
+  return {
+    async save(moment, signal) {
+      if (!moment.record.consent.upload) return await packages.save(moment, signal);
+      // One manifest, however often it is tried: when the answer to the last request was lost, what goes
+      // to the disk is the very package that the bucket may have.
+      if (first === "bucket") {
+        return (await send(moment, signal)) ?? (await packages.save(moment, signal));
+      }
+      try {
+        return await packages.save(moment, signal);
+      } catch (error) {
+        const sent = error instanceof SaveError ? await send(moment, signal) : undefined;
+        if (sent === undefined) throw error;
+        return sent;
+      }
+    },
+  };
 }
 
 /** Reads the files of a package that is nowhere but in memory. Media is copied a file at a time. */

@@ -214,7 +214,7 @@ test("in mode s3 a process that is ending gives what is on its way to the disk, 
   world.server.fail({ operation: "PutObject", times: 1, does: { kind: "hang" } });
   const sending = world.sendFromMemory(sample);
   await world.time.until(() => world.server.held > 0);
-  world.sink.useDisk();
+  await world.uploader.close();
   assert.equal((await sending).uploaded ?? false, false);
   assert.ok(await world.packages.has(sample.name));
 });

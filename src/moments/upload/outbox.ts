@@ -1,9 +1,9 @@
 import { isoTime } from "../../core/clock.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Runtime } from "../../core/runtime.ts";
+import type { Sender } from "../directory/names.ts";
 import { isInFlight } from "../directory/notes.ts";
 import type { PackageDirectory } from "../directory/package-directory.ts";
-import type { Sender } from "../directory/ports.ts";
 import type {
   PackageStatus,
   Tombstone,
@@ -74,8 +74,8 @@ export class Outbox implements Sender {
   #target = { error: null as UploadFailure | null, failures: 0, dueAt: Number.NEGATIVE_INFINITY };
   /** How the last attempt failed, at whatever it was. */
   #lastError: UploadFailure | null = null;
-  #reading: Promise<void> = Promise.resolve();
-  #isRead = true;
+  /** Until all that earlier runs left is known. */
+  #reading: Promise<void> | undefined;
   #loop: Promise<void> | undefined;
   #cancelTimer: () => void = () => undefined;
   /** Somebody asked for uploads in this run: what is dead is tried again, also what is read later. */
@@ -93,9 +93,8 @@ export class Outbox implements Sender {
    */
   async start(): Promise<void> {
     const names = await this.#ports.packages.noted();
-    this.#isRead = false;
     this.#reading = concurrently(names, readsAtOnce, (name) => this.#read(name)).finally(() => {
-      this.#isRead = true;
+      this.#reading = undefined;
     });
     this.#kick();
   }
@@ -105,9 +104,8 @@ export class Outbox implements Sender {
     return this.#target.error;
   }
 
-  /** Whether all that earlier runs left is known. */
   get isRead(): boolean {
-    return this.#isRead;
+    return this.#reading === undefined;
   }
 
   statistics(): OutboxStatistics {

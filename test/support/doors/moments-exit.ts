@@ -43,7 +43,6 @@ steps.isArmed = plan.end === "kill in a recovery";
 const packages = await PackageDirectory.open({
   path: plan.path,
   disk,
-  minFreeBytes: 0,
 });
 if (plan.end === "kill in a recovery") process.exit(0); // what is chosen comes after its end
 const recorder = new MomentRecorder({

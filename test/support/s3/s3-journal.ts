@@ -17,7 +17,7 @@ export interface JournalEntry {
   readonly status: number;
   /** Whether an object was stored or removed by it. */
   readonly changed: boolean;
-  /** The header `if-none-match`, `x-amz-server-side-encryption` and others that a test asks for. */
+  /** The header `if-none-match`, `x-amz-checksum-sha256` and others that a test asks for. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -37,7 +37,6 @@ export interface StoredObject {
   readonly contentType: string;
   /** `x-amz-meta-…` without that prefix. */
   readonly metadata: Readonly<Record<string, string>>;
-  readonly encryption: string | undefined;
   /** When it was stored, on the server's wall clock. */
   readonly modifiedMs: number;
 }

@@ -103,7 +103,7 @@ for (const [says, order, broken] of journalRows) {
       const path = step.replace(/^[-!]/, "");
       const key = prefix + path;
       const body = (step.startsWith("!") ? undefined : files.get(path)) ?? Buffer.from("other");
-      const more = { encryption: undefined, modifiedMs: 0, etag: "", contentType: "" };
+      const more = { modifiedMs: 0, etag: "", contentType: "" };
       const isRemoval = step.startsWith("-");
       if (isRemoval) objects.delete(key);
       else objects.set(key, { body, metadata: {}, ...more });

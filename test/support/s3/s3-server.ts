@@ -26,8 +26,8 @@ export interface S3ServerOptions extends Partial<S3ServerRules> {
 
 const defaults = {
   ...{ accessKeyId: "test", secretAccessKey: "testsecret", sessionToken: undefined },
-  ...{ region: "us-east-1", owner: "111122223333", foreignBuckets: [] },
-  ...{ conditionalPut: "kept", checksum: "kept", encryption: "kept", accessBlock: "kept" },
+  ...{ region: "us-east-1", foreignBuckets: [] },
+  ...{ conditionalPut: "kept", checksum: "kept", accessBlock: "kept" },
   list: "allowed",
   ...{ versions: false, pageSize: 1_000, skewMs: 0 },
 } as const satisfies S3ServerRules;
@@ -114,7 +114,7 @@ export class S3Server {
   /** Stores an object as somebody else would. */
   place(key: string, body: Buffer, bucket = "moments", modifiedMs = this.#now()): void {
     const etag = '"00000000000000000000000000000000-1"';
-    const about = { contentType: "text/plain", metadata: {}, encryption: undefined, modifiedMs };
+    const about = { contentType: "text/plain", metadata: {}, modifiedMs };
     const object = { body, etag, ...about };
     this.#service.buckets.get(bucket)?.objects.set(key, object);
   }

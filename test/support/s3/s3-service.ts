@@ -10,14 +10,10 @@ export interface S3ServerRules {
   readonly secretAccessKey: string;
   readonly sessionToken: string | undefined;
   readonly region: string;
-  /** Who owns the buckets that are there, for `x-amz-expected-bucket-owner`. */
-  readonly owner: string;
   /** `"refused"`: 501 as Swift says it. */
   readonly conditionalPut: "kept" | "refused";
   /** `"refused"`: 400 InvalidRequest to a request with `x-amz-checksum-sha256`. */
   readonly checksum: "kept" | "refused";
-  /** `"refused"`: 400 InvalidRequest to a request with `x-amz-server-side-encryption`. */
-  readonly encryption: "kept" | "refused";
   /** `"forbidden"`: no right to LIST. */
   readonly list: "allowed" | "forbidden";
   /** `"refused"`: AccessDenied to a public access block. */
@@ -88,8 +84,6 @@ export class S3Service {
     if (asked.operation === "CreateBucket") return this.#createBucket(asked.bucket, request);
     const bucket = this.buckets.get(asked.bucket);
     if (bucket === undefined) return error(404, "NoSuchBucket");
-    const owner = request.headers["x-amz-expected-bucket-owner"];
-    if (owner !== undefined && owner !== this.rules.owner) return error(403, "AccessDenied");
     switch (asked.operation) {
       case "PutObject":
         return this.#put(bucket, asked.key, request, now);
@@ -130,9 +124,6 @@ export class S3Service {
     if (condition !== undefined && rules.conditionalPut === "refused") {
       return error(501, "NotImplemented", "A header implies functionality that is not there.");
     }
-    const encryption = headers["x-amz-server-side-encryption"];
-    if (encryption !== undefined && rules.encryption === "refused")
-      return error(400, "InvalidRequest");
     if (headers["x-amz-checksum-sha256"] !== undefined && rules.checksum === "refused") {
       return error(400, "InvalidRequest");
     }
@@ -142,10 +133,8 @@ export class S3Service {
     const etag = `"${createHash("md5").update(body).digest("hex")}"`;
     const contentType = headers["content-type"] ?? "application/octet-stream";
     const metadata = metadataOf(headers);
-    bucket.objects.set(key, { body, etag, contentType, metadata, encryption, modifiedMs });
-    const said: Record<string, string> = { etag };
-    if (encryption !== undefined) said["x-amz-server-side-encryption"] = encryption;
-    return { ...ok(said), changed: true };
+    bucket.objects.set(key, { body, etag, contentType, metadata, modifiedMs });
+    return { ...ok({ etag }), changed: true };
   }
 
   #get(bucket: Bucket, key: string): S3Answer {

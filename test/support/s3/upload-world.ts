@@ -5,10 +5,11 @@ import type { RepairReport } from "../../../src/core/storage/storage.ts";
 import { silentTelemetry, type Telemetry } from "../../../src/core/telemetry.ts";
 import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
 import { keyPrefix } from "../../../src/moments/package/package-name.ts";
+import type { PackageSink } from "../../../src/moments/package/package-sink.ts";
 import type { UploadTarget } from "../../../src/moments/package/record.ts";
 import { resolveTarget, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
 import { type ObjectToPut, S3Bucket } from "../../../src/moments/s3/s3-bucket.ts";
-import { BucketSink } from "../../../src/moments/upload/bucket-sink.ts";
+import { bucketSink } from "../../../src/moments/upload/bucket-sink.ts";
 import { Outbox } from "../../../src/moments/upload/outbox.ts";
 import { seededRandom } from "../../../src/testing/random.ts";
 import { HeldClock } from "../held-clock.ts";
@@ -53,7 +54,7 @@ export class UploadWorld {
   readonly disk: Disk;
   packages!: PackageDirectory;
   uploader!: Outbox;
-  sink!: BucketSink;
+  sink!: PackageSink;
   /** Buckets that were connected to: none in a world that never sends. */
   connected = 0;
   readonly #options: UploadWorldOptions;
@@ -205,7 +206,7 @@ export class UploadWorld {
     this.uploader.onUploaded((name) => this.uploaded.push(name));
     const first = keepLocal ? "disk" : "bucket";
     const outbox = this.uploader;
-    this.sink = new BucketSink({ outbox, packages, first, timers: time });
+    this.sink = bucketSink({ outbox, packages, first, timers: time });
   }
 }
 
