@@ -7,7 +7,7 @@ import { unknownUsage } from "../models/prices.ts";
 import type { Usage } from "../models/responder.ts";
 import { until } from "../timers.ts";
 import { promptOf } from "./ask.ts";
-import { answeredBy, type Ended, type Stored } from "./ended.ts";
+import { answeredBy, type Ended, type Stored } from "./records.ts";
 import type { Prompt } from "./run.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
 import { TurnLog } from "./turn-log.ts";

@@ -10,14 +10,14 @@ import type { ListOptions, ModelList, Responders } from "../models/responder.ts"
 import { aName, anObject, checkArgument } from "../options.ts";
 import { checkId } from "../storage/batch.ts";
 import { until } from "../timers.ts";
-import { keepPending, retriedWith } from "./begun.ts";
+import { modelFor, stillConfigured } from "./ask.ts";
 import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt.ts";
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
+import { keepPending, retriedWith } from "./records.ts";
 import { type Answerer, isBeingAnswered, run } from "./run.ts";
 import { checkTurnId, Turn, type Words } from "./turn.ts";
 import { chooseIn, dismissTurns, newestWords, storedWords, TurnLog } from "./turn-log.ts";
 import { closed } from "./turn-queue.ts";
-import { modelFor, stillConfigured } from "./turn-target.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 
 export interface TurnInput extends Target {
@@ -102,20 +102,15 @@ export class Turns {
     const { provider, model } = target;
     const { chats } = this.#ports;
     const { id, content, extra, exact } = input;
-    if (content === undefined) {
-      const words = await storedWords(chats, chatId, id);
-      return this.#open(chatId, { ...words, isAgain: id !== undefined }, { provider, model });
-    }
     const isAlone = extra === undefined && exact === undefined;
     const isEmpty = typeof content !== "string" || (content === "" && isAlone);
-    if (isEmpty) {
+    if (content !== undefined && isEmpty) {
       throw invalid("content must be a string with something in it, or come with extra or exact");
     }
-    return this.#open(chatId, { ...input, content }, { provider, model });
-  }
-
-  async #open(chatId: string, words: Given, target: ProviderModel): Promise<Opened> {
-    const { chats } = this.#ports;
+    const words: Given =
+      content === undefined
+        ? { ...(await storedWords(chats, chatId, id)), isAgain: id !== undefined }
+        : { ...input, content };
     const handed = Promise.withResolvers<OpenTurn>();
     const open = async (): Promise<Answerer> => {
       // It may be gone since it was read.
@@ -125,7 +120,7 @@ export class Turns {
         handed.resolve(begun);
         return begun.ended;
       };
-      return { target, answer };
+      return { target: { provider, model }, answer };
     };
     const { turn, isTaken } = this.#take(chatId, words, target, open);
     if (!isTaken) return { state: "running", turn };
