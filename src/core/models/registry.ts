@@ -10,7 +10,6 @@ import {
   misconfigured,
   resolveOptions,
 } from "../options.ts";
-import { askForList, type ListAnswer } from "./model-lists.ts";
 import {
   type ModelSpec,
   type NamedProvider,
@@ -20,7 +19,7 @@ import {
 } from "./model-name.ts";
 import { offlineResponder } from "./offline-responder.ts";
 import { type Prices, priceOf } from "./prices.ts";
-import { isOnThisMachine, ollamaUrl, placeOf, providers, withoutRedirects } from "./providers.ts";
+import { askForList, isOnThisMachine, ollamaUrl, placeOf, providers } from "./providers.ts";
 import type { ListOptions, ModelList, ProviderModels, Responder, Responders } from "./responder.ts";
 import { type AskOptions, askChecks, askDefaults, type ModelSettings } from "./settings.ts";
 
@@ -40,13 +39,14 @@ const offline: ModelSpec = { provider: "offline", model: "offline" };
 
 /** Responders that are kept: names come from requests, so their number is not ours. */
 const maxKept = 100;
+type Asked = ReturnType<typeof askForList>;
 /** How long a list counts, in milliseconds. */
 const keptMs = 60_000;
 
 /** The models that can be asked, made when they are first asked for. */
 export class ResponderRegistry implements Responders {
   readonly standard: { readonly provider: string; readonly model: string };
-  readonly #lists = new Map<string, { readonly at: number; readonly list: Promise<ListAnswer> }>();
+  readonly #lists = new Map<string, { readonly at: number; readonly list: Asked }>();
   readonly #clock: Clock;
   readonly #settings: ModelSettings;
   readonly #named: ModelSpec | undefined;
@@ -127,28 +127,25 @@ export class ResponderRegistry implements Responders {
     this.providers = [...this.providers, "ollama"];
   }
 
-  async #modelsOf(provider: string, again: boolean | undefined): Promise<ProviderModels> {
-    const { model } = this.standard;
-    const { models, error } = await this.#listOf(provider, again);
-    if (this.standard.provider !== provider) return { provider, models, error };
-    // For Ollama a name without a tag is the newest one.
-    const isOwn = (each: OfferedModel) => [model, `${model}:latest`].includes(each.model);
-    const own = { ...models.find(isOwn), model };
-    return { provider, models: [own, ...models.filter((each) => !isOwn(each))], error };
-  }
-
-  /** Gives the list of a provider, which counts for a minute. */
-  async #listOf(provider: string, again = false): Promise<ListAnswer> {
+  /** The configured model of a provider, and its list, which counts for a minute. */
+  async #modelsOf(provider: string, again = false): Promise<ProviderModels> {
     const own = this.#named?.provider === provider ? this.#named : undefined;
     const known = [...namedProviders, own?.provider].find((each) => each === provider);
-    if (known === undefined || known === "offline") return { models: [] };
-    const spec = own ?? ({ provider: known, model: "any" } as ModelSpec);
+    if (known === undefined || known === "offline") return { provider, models: [] };
     const now = this.#clock.monotonic();
-    const kept = this.#lists.get(provider);
-    if (kept !== undefined && !again && now - kept.at < keptMs) return kept.list;
-    const list = askForList(known, placeOf(spec, this.#settings, this.#options.fetch));
-    this.#lists.set(provider, { at: now, list });
-    return list;
+    let asked = this.#lists.get(provider);
+    if (asked === undefined || again || now - asked.at >= keptMs) {
+      const spec = own ?? ({ provider: known, model: "any" } as ModelSpec);
+      const place = placeOf(spec, this.#settings, this.#options.fetch);
+      asked = { at: now, list: askForList(known, place) };
+      this.#lists.set(provider, asked);
+    }
+    const { models, error } = await asked.list;
+    if (own === undefined) return { provider, models, error };
+    // For Ollama a name without a tag is the newest one.
+    const isOwn = ({ model }: OfferedModel) => [own.model, `${own.model}:latest`].includes(model);
+    const first = { ...models.find(isOwn), model: own.model };
+    return { provider, models: [first, ...models.filter((each) => !isOwn(each))], error };
   }
 
   async #spec(provider: string, model: string): Promise<ModelSpec> {
@@ -162,7 +159,7 @@ export class ResponderRegistry implements Responders {
       if (named.model === model) return named;
       // One that was asked before is there, also while the server is too busy for its list.
       if (this.#kept.get(keyOf(provider, model)) === undefined) {
-        const { models } = await this.#listOf(provider, false);
+        const { models } = await this.#modelsOf(provider);
         if (!models.some((each) => each.model === model)) throw withoutUrl(model);
       }
       return { provider, model, baseUrl: named.baseUrl };
@@ -230,11 +227,10 @@ export async function createResponder(
   const { provider, model: modelId } = spec;
   const price = priceOf(prices, provider, modelId);
   const place = placeOf(spec, settings, fetch);
-  const safe = { ...place, fetch: withoutRedirects(place.fetch) };
   // The AI SDK takes longer to load than all the rest: only who asks a model waits for it.
   const [{ aiSdkResponder }, model] = await Promise.all([
     import("./ai-sdk-responder.ts"),
-    providers[provider].load(safe, modelId),
+    providers[provider].load(place, modelId),
   ]);
   const takes = providers[provider].takes(place, modelId);
   return aiSdkResponder({ ...ask, provider, modelId, model, price, takes });
