@@ -1,15 +1,7 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { invalid, type ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
-import {
-  anObject,
-  type Checks,
-  checkArgument,
-  type Defaults,
-  having,
-  misconfigured,
-  resolveOptions,
-} from "../options.ts";
+import { anObject, checkArgument, having, misconfigured } from "../options.ts";
 import {
   type ModelSpec,
   type NamedProvider,
@@ -21,7 +13,7 @@ import { offlineResponder } from "./offline-responder.ts";
 import { type Prices, priceOf } from "./prices.ts";
 import { askForList, isOnThisMachine, ollamaUrl, placeOf, providers } from "./providers.ts";
 import type { ListOptions, ModelList, ProviderModels, Responder, Responders } from "./responder.ts";
-import { type AskOptions, askChecks, askDefaults, type ModelSettings } from "./settings.ts";
+import type { AskOptions, ModelSettings } from "./settings.ts";
 
 export interface RegistryOptions extends ModelOptions {
   /** Context window, in tokens, of the models of the standard provider; of all if that is offline. */
@@ -47,23 +39,16 @@ const keptMs = 60_000;
 export class ResponderRegistry implements Responders {
   readonly standard: { readonly provider: string; readonly model: string };
   readonly #lists = new Map<string, { readonly at: number; readonly list: Asked }>();
-  readonly #clock: Clock;
-  readonly #settings: ModelSettings;
-  readonly #named: ModelSpec | undefined;
-  readonly #options: ModelOptions;
+  readonly #given: RegistryOptions;
   /** The providers that may be asked; what they are sent leaves this program, but for `offline`. */
   providers: readonly string[];
   readonly #kept = new Lru<string, Promise<Responder>>(maxKept);
 
   private constructor(given: RegistryOptions, standard: Responder) {
-    const { standard: named, allowed = [], settings, clock = systemClock, ...options } = given;
     const { provider, model } = standard;
-    this.providers = [...new Set([provider, ...allowed, "offline"])];
-    this.#clock = clock;
+    this.#given = given;
+    this.providers = [...new Set([provider, ...(given.allowed ?? []), "offline"])];
     this.standard = { provider, model };
-    this.#settings = settings;
-    this.#named = named;
-    this.#options = options;
     this.#kept.set(keyOf(provider, model), Promise.resolve(standard));
   }
 
@@ -74,8 +59,11 @@ export class ResponderRegistry implements Responders {
    */
   static async open(given: RegistryOptions): Promise<ResponderRegistry> {
     checkArgument(given, "given", having("an object with settings", "settings"));
-    const { standard = offline, allowed, settings, clock, ...options } = given;
-    return new ResponderRegistry(given, await createResponder(standard, settings, options));
+    const { standard = offline, settings } = given;
+    return new ResponderRegistry(
+      given,
+      await createResponder(standard, settings, modelOptions(given)),
+    );
   }
 
   /**
@@ -113,8 +101,9 @@ export class ResponderRegistry implements Responders {
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
     const { provider: own } = this.standard;
-    const window = [spec.provider, "offline"].includes(own) ? this.#options.window : undefined;
-    const made = createResponder(spec, this.#settings, { ...this.#options, window });
+    const options = modelOptions(this.#given);
+    const window = [spec.provider, "offline"].includes(own) ? options.window : undefined;
+    const made = createResponder(spec, this.#given.settings, { ...options, window });
     this.#kept.set(key, made);
     made.catch(() => this.#kept.delete(key)); // the caller gets the error
     return made;
@@ -122,21 +111,23 @@ export class ResponderRegistry implements Responders {
 
   /** Lets an Ollama on this machine be asked, if no model was named at the start. Asks nothing. */
   #allowOllama(): void {
-    if (this.#named !== undefined || this.providers.includes("ollama")) return;
-    if (!isOnThisMachine(ollamaUrl(this.#settings.ollamaHost))) return;
+    const { standard: named, settings } = this.#given;
+    if (named !== undefined || this.providers.includes("ollama")) return;
+    if (!isOnThisMachine(ollamaUrl(settings.ollamaHost))) return;
     this.providers = [...this.providers, "ollama"];
   }
 
   /** The configured model of a provider, and its list, which counts for a minute. */
   async #modelsOf(provider: string, again = false): Promise<ProviderModels> {
-    const own = this.#named?.provider === provider ? this.#named : undefined;
+    const { standard: named, settings, fetch, clock = systemClock } = this.#given;
+    const own = named?.provider === provider ? named : undefined;
     const known = [...namedProviders, own?.provider].find((each) => each === provider);
     if (known === undefined || known === "offline") return { provider, models: [] };
-    const now = this.#clock.monotonic();
+    const now = clock.monotonic();
     let asked = this.#lists.get(provider);
     if (asked === undefined || again || now - asked.at >= keptMs) {
       const spec = own ?? ({ provider: known, model: "any" } as ModelSpec);
-      const place = placeOf(spec, this.#settings, this.#options.fetch);
+      const place = placeOf(spec, settings, fetch);
       asked = { at: now, list: askForList(known, place) };
       this.#lists.set(provider, asked);
     }
@@ -154,7 +145,7 @@ export class ResponderRegistry implements Responders {
     if (provider === "openai-compatible") {
       // The address is the operator's alone: it decides where a conversation goes. A period that names
       // a model that is not there ran at another address.
-      const named = this.#named;
+      const { standard: named } = this.#given;
       if (named?.provider !== provider) throw withoutUrl(model);
       if (named.model === model) return named;
       // One that was asked before is there, also while the server is too busy for its list.
@@ -173,6 +164,17 @@ export class ResponderRegistry implements Responders {
     if (!this.providers.includes(named)) throw notAllowed(named);
     return parseModelName(`${named}/${model}`);
   }
+}
+
+/** How models are asked. */
+function modelOptions({
+  standard,
+  allowed,
+  settings,
+  clock,
+  ...options
+}: RegistryOptions): ModelOptions {
+  return options;
 }
 
 const keyOf = (provider: string, model: string) => JSON.stringify([provider, model]);
@@ -200,15 +202,6 @@ export interface ModelOptions extends AskOptions {
   readonly isKept?: boolean | undefined;
 }
 
-const defaults = {
-  ...askDefaults,
-  prices: undefined,
-  fetch: undefined,
-  isKept: true,
-} as const satisfies Defaults<ModelOptions>;
-
-const checks: Checks<ModelOptions> = askChecks;
-
 /**
  * The responder for a model's name. Asks nothing of the network: a wrong key shows at the first turn.
  *
@@ -221,8 +214,7 @@ export async function createResponder(
 ): Promise<Responder> {
   checkArgument(spec, "spec", having("what parseModelName returns", "provider"));
   checkArgument(settings, "settings", anObject);
-  const options = resolveOptions("the options of models", given, defaults, checks);
-  const { prices, fetch, isKept, ...ask } = options;
+  const { prices, fetch, isKept, ...ask } = given;
   if (spec.provider === "offline") return offlineResponder({ isKept });
   const { provider, model: modelId } = spec;
   const price = priceOf(prices, provider, modelId);

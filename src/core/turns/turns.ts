@@ -79,7 +79,7 @@ export class Turns {
     }
     const own = files.map(({ attachment }) => attachment);
     const words = { content, id, name, synthetic, extra, files, attachments: own };
-    return this.#take(chatId, words, { provider, model }).turn;
+    return this.#take(chatId, words, { provider, model });
   }
 
   /**
@@ -116,14 +116,18 @@ export class Turns {
       // It may be gone since it was read.
       if (words.isAgain === true) await storedWords(chats, chatId, words.id);
       const answer: Answerer["answer"] = async (prompt, end) => {
-        const begun = await OpenTurn.begin(prompt, target, end);
-        handed.resolve(begun);
-        return begun.ended;
+        const { turn, begun } = prompt;
+        const log = begun.isNew ? undefined : await TurnLog.read(chats, turn.chatId, begun.user);
+        const opened = new OpenTurn(prompt, target, end, log?.kept ?? []);
+        handed.resolve(opened);
+        return opened.ended;
       };
       return { target: { provider, model }, answer };
     };
-    const { turn, isTaken } = this.#take(chatId, words, target, open);
-    if (!isTaken) return { state: "running", turn };
+    const turn = this.#turnOf(chatId, words);
+    const known = this.#known(turn);
+    if (known !== undefined) return { state: "running", turn: known };
+    this.#enqueue(turn, target, open);
     const opening = Promise.race([handed.promise, turn.done]);
     this.#opening.set(turn, opening);
     const opened = await opening;
@@ -140,42 +144,28 @@ export class Turns {
     return open instanceof OpenTurn ? open : undefined;
   }
 
-  /**
-   * Queues a message.
-   *
-   * @param choose finds what answers it. By default a model that is configured here.
-   * @returns the turn of this message, and whether it was taken now: else it runs or waits already.
-   */
-  #take(
-    chatId: string,
-    words: Given,
-    asked: Target,
-    choose?: () => Promise<Answerer>,
-  ): { readonly turn: Turn; readonly isTaken: boolean } {
-    const { id: _, ...said } = words;
-    const isFresh = words.id === undefined;
-    const id = words.id ?? this.#ports.newId();
+  /** The turn of a message, that is not queued. @throws ThroughlineError `THROUGHLINE_INVALID`: its id or name. */
+  #turnOf(chatId: string, words: Given): Turn {
+    const { id = this.#ports.newId() } = words;
     checkTurnId(id);
     checkPersonName(words.name);
+    return new Turn({ ...words, chatId, id, isFresh: words.id === undefined });
+  }
+
+  /** The turn of the same message that runs or waits. @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`. */
+  #known({ chatId, id, content, attachments }: Turn): Turn | undefined {
     const known = this.#ports.queue.find(chatId, id);
-    const turn = new Turn({ ...said, chatId, id, isFresh });
-    if (known !== undefined) {
-      const isSame = known.content === turn.content;
-      if (isSame && sameFiles(known.attachments, turn.attachments)) {
-        return { turn: known, isTaken: false };
-      }
-      throw new ThroughlineError("this id is in use for another message", {
-        code: "THROUGHLINE_ID_CONFLICT",
-      });
-    }
-    this.#closing.signal.throwIfAborted();
-    const { maxQueued, queue } = this.#ports;
-    if (queue.count(chatId) > maxQueued) {
-      throw new ThroughlineError(`${maxQueued} messages wait in this chat already`, {
-        code: "THROUGHLINE_BUSY",
-      });
-    }
-    return { turn: this.#enqueue(turn, asked, choose), isTaken: true };
+    if (known === undefined) return undefined;
+    if (known.content === content && sameFiles(known.attachments, attachments)) return known;
+    throw new ThroughlineError("this id is in use for another message", {
+      code: "THROUGHLINE_ID_CONFLICT",
+    });
+  }
+
+  /** Queues the turn of a message, or joins the one that runs or waits. */
+  #take(chatId: string, words: Given, asked: Target): Turn {
+    const turn = this.#turnOf(chatId, words);
+    return this.#known(turn) ?? this.#enqueue(turn, asked);
   }
 
   /** What a new period runs on. */
@@ -279,7 +269,7 @@ export class Turns {
     const model = asked.model || undefined;
     const isNamed = (provider ?? model) !== undefined;
     const target = isNamed ? { provider, model } : await stillConfigured(this.#ports, chatId, own);
-    return this.#take(chatId, words, target).turn;
+    return this.#take(chatId, words, target);
   }
 
   /**
@@ -380,12 +370,20 @@ export class Turns {
     while (this.#own.size > 0) await Promise.all(this.#own.values());
   }
 
+  /** @param choose finds what answers. By default a model that is configured here. */
   #enqueue(
     turn: Turn,
     asked: Target,
     choose: () => Promise<Answerer> = () => modelFor(this.#ports, turn.chatId, asked),
   ): Turn {
-    const ended = this.#ports.queue.add(turn, {
+    this.#closing.signal.throwIfAborted();
+    const { maxQueued, queue } = this.#ports;
+    if (queue.count(turn.chatId) > maxQueued) {
+      throw new ThroughlineError(`${maxQueued} messages wait in this chat already`, {
+        code: "THROUGHLINE_BUSY",
+      });
+    }
+    const ended = queue.add(turn, {
       closing: this.#closing.signal,
       // One that nothing here could answer is refused, and not kept.
       keep: async () => {
