@@ -145,7 +145,7 @@ class AiSdkModel implements Responder {
       const texts = [request.instructions, tools?.instructions ?? ""].filter((text) => text !== "");
       const asked = tools && takesTools ? { ...request, instructions: texts.join("\n\n") } : plain;
       const name = `${this.provider}/${this.model}`;
-      const attempt = { name, resumed: false, usage: unknownUsage, begun: false };
+      const attempt: Attempt = { name, resumed: false, usage: unknownUsage };
       try {
         yield* this.#answer(asked, attempt, thinking, signal);
         this.#takesTools = takesTools; // like this it answers
@@ -165,7 +165,7 @@ class AiSdkModel implements Responder {
   /** Asks the model until it calls no more tools. */
   async *#answer(
     request: ResponderRequest,
-    attempt: OwnAttempt,
+    attempt: Attempt,
     thinking: boolean | undefined,
     signal: AbortSignal,
   ): AsyncGenerator<ResponderEvent, void> {
@@ -256,7 +256,7 @@ class AiSdkModel implements Responder {
   async *#read(
     parts: AsyncIterable<StreamPart>,
     step: AiStep,
-    attempt: OwnAttempt,
+    attempt: Attempt,
     limits: Limits,
   ): AsyncGenerator<ResponderEvent, void> {
     const { firstTokenTimeoutMs, idleTimeoutMs } = this.#options;
@@ -286,7 +286,7 @@ class AiSdkModel implements Responder {
   }
 
   /** The end of an answer. @throws ResponderError: nothing came, or the request was refused after a tool. */
-  *#end(step: AiStep, attempt: OwnAttempt): Generator<ResponderEvent> {
+  *#end(step: AiStep, attempt: Attempt): Generator<ResponderEvent> {
     const { error } = step;
     const isClosed = closedEarly(step);
     const finish = isClosed ? "other" : error === undefined ? step.finish : "error";
@@ -300,11 +300,6 @@ class AiSdkModel implements Responder {
     if (!isPartial) yield* step.last();
     yield { type: "end", finish: finish ?? "other", usage: attempt.usage, model: step.modelName };
   }
-}
-
-interface OwnAttempt extends Attempt {
-  /** Something of the answer itself, not of the thinking, has come. */
-  begun: boolean;
 }
 
 const auto = { type: "auto" } as const;

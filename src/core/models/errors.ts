@@ -11,6 +11,8 @@ export interface Attempt {
   /** Whether the request carried a provider's session id, which may be what was refused. */
   resumed: boolean;
   usage: Usage;
+  /** Something of the answer itself, not of the thinking, has come. */
+  begun?: boolean;
 }
 
 /**

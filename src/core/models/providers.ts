@@ -14,7 +14,7 @@ import {
 } from "./model-name.ts";
 import { unknownUsage } from "./prices.ts";
 import { type ProviderModels, type Responder, ResponderError } from "./responder.ts";
-import { anthropicUrl, type ModelSettings, openAiUrl, optional } from "./settings.ts";
+import type { ModelSettings } from "./settings.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -62,22 +62,30 @@ export const providers: Readonly<Record<NamedProvider | "openai-compatible", Pro
     takes: picturesOfOllama,
   },
   openai: {
-    url: ({ settings }) => openAiUrl(settings),
-    async load({ settings, fetch }, model) {
+    url: ({ settings }) => trimmed(settings.openaiBaseUrl, "https://api.openai.com/v1"),
+    async load(place, model) {
+      const { settings, fetch } = place;
+      const baseURL = providers.openai.url(place);
       const apiKey = required(settings.openaiApiKey, "OPENAI_API_KEY");
       const { createOpenAI } = await installed("@ai-sdk/openai", () => import("@ai-sdk/openai"));
-      return createOpenAI({ apiKey, baseURL: openAiUrl(settings), fetch }).responses(model);
+      return createOpenAI({ apiKey, baseURL, fetch }).responses(model);
     },
     list: ({ openaiApiKey }) => openAiList(openaiApiKey),
     takes: picturesAndPdf,
   },
   anthropic: {
-    url: ({ settings }) => anthropicUrl(settings),
-    async load({ settings, fetch }, model) {
+    /** Its own clients take the host alone, the AI SDK wants its `/v1`. */
+    url({ settings }) {
+      const given = trimmed(settings.anthropicBaseUrl, "https://api.anthropic.com");
+      return /^https?:\/\/[^/]+$/i.test(given) ? `${given}/v1` : given;
+    },
+    async load(place, model) {
+      const { settings, fetch } = place;
+      const baseURL = providers.anthropic.url(place);
       const apiKey = required(settings.anthropicApiKey, "ANTHROPIC_API_KEY");
       const name = "@ai-sdk/anthropic";
       const { createAnthropic } = await installed(name, () => import("@ai-sdk/anthropic"));
-      return createAnthropic({ apiKey, baseURL: anthropicUrl(settings), fetch })(model);
+      return createAnthropic({ apiKey, baseURL, fetch })(model);
     },
     list({ anthropicApiKey }) {
       const key = optional(anthropicApiKey) ?? "";
@@ -107,6 +115,15 @@ export const providers: Readonly<Record<NamedProvider | "openai-compatible", Pro
     takes: pictures,
   },
 };
+
+/** A setting that is empty is absent. */
+function optional(setting: string | undefined): string | undefined {
+  return setting?.trim() || undefined;
+}
+
+function trimmed(setting: string | undefined, standard: string): string {
+  return (optional(setting) ?? standard).replace(/\/+$/, "");
+}
 
 export function placeOf(
   spec: ModelSpec,
