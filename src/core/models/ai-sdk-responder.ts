@@ -327,7 +327,7 @@ class Limits {
     if (aborted) throw unavailable(reason, attempt);
   }
 
-  /** Nobody reads any more: lets go of the model's connection. */
+  /** Lets go of the model's connection. */
   close(): void {
     this.#missed.abort();
   }
