@@ -10,7 +10,7 @@ import {
 } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { thrown } from "../../core/logger.ts";
-import { type ReportedUsage, toUsage, unknownUsage } from "../../core/models/prices.ts";
+import { counted, unknownUsage } from "../../core/models/prices.ts";
 import { refusalIn } from "../../core/models/provider-words.ts";
 import { misconfigured } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -297,10 +297,9 @@ class Answer {
 async function spentOn(result: ModelResult | undefined): Promise<Pick<TurnEnd, "usage" | "model">> {
   const model = await Promise.resolve(result?.response).catch(() => undefined);
   const reported = await Promise.resolve(result?.usage).catch(() => undefined);
-  const { inputTokens, outputTokens, inputTokenDetails } = Object(reported) as ReportedUsage;
-  const { cacheReadTokens } = { ...inputTokenDetails };
+  const { inputTokens, outputTokens, inputTokenDetails: details } = Object(reported);
   return {
-    usage: toUsage({ inputTokens, outputTokens, inputTokenDetails: { cacheReadTokens } }),
+    usage: counted(inputTokens, outputTokens, details?.cacheReadTokens),
     model: model?.modelId || undefined,
   };
 }

@@ -1,16 +1,5 @@
-import {
-  APICallError,
-  dynamicTool,
-  InvalidResponseDataError,
-  isStepCount,
-  jsonSchema,
-  type LanguageModel,
-  NoOutputGeneratedError,
-  streamText,
-  type ToolSet,
-  wrapLanguageModel,
-} from "ai";
-import { periodLimits } from "../chat/period.ts";
+import { APICallError, InvalidResponseDataError, wrapLanguageModel } from "ai";
+import type { ModelInput, ToolCall } from "../chat/message.ts";
 import { wellFormed } from "../json.ts";
 import {
   aName,
@@ -20,25 +9,30 @@ import {
   type Resolved,
   resolveOptions,
 } from "../options.ts";
-import { isLongerThan } from "../storage/key.ts";
 import { inSpan, type Span, silentSpan } from "../telemetry.ts";
-import { Answer, type AnswerEnd } from "./answer.ts";
-import { type Attempt, toResponderError, unavailable } from "./errors.ts";
-import { ModelCall, type StreamPart } from "./model-call.ts";
-import { costUsd, type Price, unknownUsage } from "./prices.ts";
-import { planSession, sessionIdOf, writeProviderData } from "./provider-data.ts";
+import { until } from "../timers.ts";
+import { AiStep, asText, type StreamPart } from "./ai-step.ts";
+import { type Attempt, toResponderError, unavailable, waitMsBefore } from "./errors.ts";
+import { costUsd, type Price, sumUsage, unknownUsage } from "./prices.ts";
+import { planSession } from "./provider-data.ts";
 import {
-  type OfferedTools,
   type Responder,
   ResponderError,
   type ResponderEvent,
   type ResponderRequest,
+  type ResponderTool,
   toolFailed,
+  type Usage,
 } from "./responder.ts";
-import { withRetries } from "./retries.ts";
 import { type AskOptions, askChecks, askDefaults } from "./settings.ts";
-import { thinkTagsToReasoning } from "./think-tags.ts";
-import { hasThoughts, toAiMessages } from "./to-ai-messages.ts";
+import { withThoughts } from "./think-tags.ts";
+import {
+  addResult,
+  fenceContext,
+  hasThoughts,
+  type SdkModel,
+  toAiMessages,
+} from "./to-ai-messages.ts";
 
 /**
  * A model of the AI SDK as an object, as the packages of its providers make it. A bare name would be looked
@@ -51,9 +45,6 @@ export interface AiModel {
   doGenerate(options: never): PromiseLike<unknown>;
   doStream(options: never): PromiseLike<unknown>;
 }
-
-/** The same, in the SDK's own types: those of `AiModel` need no package. */
-type SdkModel = Exclude<LanguageModel, string>;
 
 export interface AiSdkResponderOptions extends AskOptions {
   /** Name of the provider's bucket: `ollama`, `openai`, ... */
@@ -90,7 +81,7 @@ const checks: Checks<AiSdkResponderOptions> = {
 };
 
 /**
- * A responder over any model of the AI SDK 7, which drains the stream itself.
+ * A responder over any model of the AI SDK 7, which calls the model and drains its stream itself.
  *
  * - The provider ends its answer: `end` with its reason. It sends an error or closes the connection
  *   after some text: `end` with `"error"` or `"other"`, and the usage if it was reported. So does a
@@ -99,9 +90,9 @@ const checks: Checks<AiSdkResponderOptions> = {
  *   breaks the stream or misses a deadline: a `ResponderError`.
  * - The signal fires, or the reader leaves: the request is cancelled.
  *
- * Nothing is logged or measured elsewhere: the SDK's telemetry, error log and warnings (which quote
- * messages) are off. The tools of the request are offered; after their results the model is asked
- * again, up to 4 times in all. A call of any other tool is reported and gets an error as its result.
+ * Nothing is logged or measured elsewhere. The tools of the request are offered. Once the model has ended
+ * what it says, those that it called are run, and with their results it is asked again, up to 4 times in
+ * all. A call of any other tool is reported and gets an error as its result.
  * A model that refuses a request because of its tools is asked without them, then and from then on. A
  * window that a provider states when it refuses a request as too long is the responder's from then on. What a
  * model thought goes back to it; one that refuses a request for its thinking is asked without it or with some.
@@ -126,20 +117,21 @@ class AiSdkModel implements Responder {
   window: number | undefined;
   readonly takes: NonNullable<Responder["takes"]>;
   readonly #options: Resolved<AiSdkResponderOptions, typeof defaults>;
-  readonly #name: string;
+  readonly #sdk: SdkModel;
   /** Until it turns out that it does not. */
   #takesTools = true;
   /** Whether its messages are sent with what it thought. */
   #thinking: boolean | undefined;
 
   constructor(options: Resolved<AiSdkResponderOptions, typeof defaults>) {
-    const { provider, window, modelId = options.model.modelId, takes = () => false } = options;
+    const { provider, window, model, modelId = model.modelId, takes = () => false } = options;
     this.provider = provider;
     this.model = modelId;
     this.window = window;
     this.takes = takes;
     this.#options = options;
-    this.#name = `${provider}/${modelId}`;
+    // In the newest form, whichever it is of.
+    this.#sdk = wrapLanguageModel({ model: model as SdkModel, middleware: [] }) as SdkModel;
   }
 
   async *respond(
@@ -152,15 +144,15 @@ class AiSdkModel implements Responder {
     for (;;) {
       const texts = [request.instructions, tools?.instructions ?? ""].filter((text) => text !== "");
       const asked = tools && takesTools ? { ...request, instructions: texts.join("\n\n") } : plain;
-      // Ollama passes over a thought that is sent back: it would only take room in the window.
-      const answer = new Answer(this.provider !== "ollama");
+      const name = `${this.provider}/${this.model}`;
+      const attempt: Attempt = { name, resumed: false, usage: unknownUsage };
       try {
-        yield* this.#ask(asked, answer, thinking, signal);
+        yield* this.#answer(asked, attempt, thinking, signal);
         this.#takesTools = takesTools; // like this it answers
         this.#thinking = thinking;
         return;
       } catch (error) {
-        const isRefused = error instanceof ResponderError && !answer.begun;
+        const isRefused = error instanceof ResponderError && !attempt.begun;
         const refuses = isRefused ? error.refuses : undefined;
         if (refuses === "tools" && "tools" in asked) takesTools = false;
         else if (refuses === "thinking" && thinking === this.#thinking) {
@@ -170,66 +162,120 @@ class AiSdkModel implements Responder {
     }
   }
 
-  async *#ask(
+  /** Asks the model until it calls no more tools. */
+  async *#answer(
     request: ResponderRequest,
-    answer: Answer,
+    attempt: Attempt,
     thinking: boolean | undefined,
     signal: AbortSignal,
   ): AsyncGenerator<ResponderEvent, void> {
-    const { firstTokenTimeoutMs, idleTimeoutMs, totalTimeoutMs, model } = this.#options;
-    const { messages, resumed, ...plan } = planSession(model.provider, request);
-    const { tools, span = silentSpan } = request;
-    const attempt = { name: this.#name, resumed, usage: unknownUsage };
-    const reader = new AbortController();
-    let missed: string | undefined;
-    const limit = (ms: number, what: string) =>
-      setTimeout(() => {
-        missed ??= `${what} ${ms / 1000} s`;
-        reader.abort();
-      }, ms);
-    const total = limit(totalTimeoutMs, "did not end its answer within");
-    let wait = limit(firstTokenTimeoutMs, "did not answer within");
-    const calls: ModelCall[] = [];
+    const sdk = this.#sdk;
+    const { messages, resumed, instructions, providerOptions } = planSession(sdk.provider, request);
+    attempt.resumed = resumed;
+    const { tools, context = "", span = silentSpan } = request;
+    const prompt = toAiMessages(messages, context, thinking, withNameField.includes(sdk.provider));
+    if (instructions !== undefined) prompt.unshift({ role: "system", content: instructions });
+    const said = withContext(messages, context);
+    const offered = tools?.tools.map(({ name, description, parameters: inputSchema }) => {
+      return { type: "function" as const, name, description, inputSchema };
+    });
+    const limits = new Limits(signal);
+    const total = limits.start(this.#options.totalTimeoutMs, "did not end its answer within");
+    let used: Usage | undefined;
     try {
-      const hasNames = withNameField.includes(model.provider);
-      const { stream } = streamText({
-        ...plan,
-        model: this.#guarded(request, attempt, calls, signal),
-        messages: toAiMessages(messages, request.context, thinking, hasNames),
-        maxRetries: 0, // the retries are ours: see #guarded
-        abortSignal: AbortSignal.any([signal, reader.signal]),
-        telemetry: { isEnabled: false },
-        onError: () => undefined, // its default prints the request; the stream brings the error to us
-        tools: tools && toAiTools(tools, span),
-        stopWhen: isStepCount(maxSteps),
-      });
-      for await (const part of stream) {
-        const event = answer.read(part);
-        clearTimeout(wait); // while the reader of the answer is busy, the model is not late
-        const data = event && answer.dataBefore(event);
-        if (data !== undefined) yield { type: "provider-data", data };
-        if (event !== undefined) yield event;
-        if (answer.isFlood) break;
-        const isUnderWay = answer.begun && !answer.isAskedAgain;
-        wait = isUnderWay
-          ? limit(idleTimeoutMs, "fell silent for")
-          : limit(firstTokenTimeoutMs, "did not answer within");
+      for (let number = 1; ; number++) {
+        const call = span.begin({ type: "model", provider: this.provider, model: this.model });
+        if (call.wantsContent) call.add({ instructions: request.instructions, asked: [...said] });
+        // Ollama passes over a thought that is sent back: it would only take room in the window.
+        const step = new AiStep(call, sdk, this.provider !== "ollama");
+        const asked = { prompt, tools: offered, toolChoice: offered && auto, providerOptions };
+        try {
+          const stream = call.run(() => this.#call(asked, request, attempt, limits.signal));
+          yield* this.#read(partsOf(stream, limits.signal), step, attempt, limits);
+        } finally {
+          step.end(signal.aborted);
+        }
+        if (step.finish === undefined) limits.assertInTime(attempt);
+        used = used === undefined ? step.usage : sumUsage(used, step.usage);
+        attempt.usage = { ...used, costUsd: costUsd(used, this.#options.price) };
+        const isBroken = step.error !== undefined || step.finish === undefined;
+        const calls = isBroken ? [] : step.calls;
+        prompt.push(step.repeated);
+        said.push(step.said);
+        const running = calls.map((each) => runTool(each, tools?.tools ?? [], span));
+        for (const each of running) {
+          const result = await until(each, { signal: limits.signal });
+          limits.assertInTime(attempt);
+          if (result === undefined) continue;
+          addResult(prompt, result);
+          said.push(result);
+          const { isError = false, role: _, ...told } = result;
+          yield { ...told, type: "tool-result", isError };
+        }
+        if (calls.length > 0 && number < maxSteps) continue;
+        yield* this.#end(step, attempt);
+        return;
       }
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       throw this.#failed(error, attempt);
     } finally {
-      clearTimeout(wait);
       clearTimeout(total);
-      reader.abort();
-      for (const call of calls) call.end(); // one that failed, or was not read to its end
+      limits.close();
     }
-    if (answer.end.finish === undefined) {
-      signal.throwIfAborted();
-      if (missed !== undefined) throw unavailable(missed, attempt);
+  }
+
+  /**
+   * Calls the model, and calls it again where that fails before its first byte in a way that may pass.
+   *
+   * @throws the last error, or the signal's reason.
+   */
+  async #call(
+    asked: Parameters<SdkModel["doStream"]>[0],
+    { onRetry }: ResponderRequest,
+    attempt: Attempt,
+    signal: AbortSignal,
+  ): Promise<ReadableStream<StreamPart>> {
+    // A lone surrogate, from a tool or a file, would get every request of the chat refused.
+    const wellFormedAsked = { ...wellFormed(asked), abortSignal: signal };
+    for (let number = 1; ; number++) {
+      try {
+        return (await this.#sdk.doStream(wellFormedAsked)).stream;
+      } catch (error) {
+        const waitMs = waitMsBefore(error, number);
+        if (waitMs === undefined || number > this.#options.maxRetries) throw error;
+        const { message: reason, detail } = toResponderError(error, attempt);
+        onRetry?.({ reason, detail, attempt: number + 1, waitMs });
+        await until(new Promise(() => undefined), { ms: waitMs, signal });
+        signal.throwIfAborted();
+      }
     }
-    if (answer.isFlood) throw unavailable("sent more than can be read", attempt);
-    yield* this.#lastEvents(answer, attempt);
+  }
+
+  /** Reads one call of the model to its end, within the limits of time. */
+  async *#read(
+    parts: AsyncIterable<StreamPart>,
+    step: AiStep,
+    attempt: Attempt,
+    limits: Limits,
+  ): AsyncGenerator<ResponderEvent, void> {
+    const { firstTokenTimeoutMs, idleTimeoutMs } = this.#options;
+    let wait = limits.start(firstTokenTimeoutMs, "did not answer within");
+    try {
+      for await (const part of withThoughts(parts)) {
+        clearTimeout(wait); // while the reader of the answer is busy, the model is not late
+        for (const event of step.read(part)) {
+          attempt.begun ||= step.hasSaid;
+          yield event;
+        }
+        if (step.isFlood) throw unavailable("sent more than can be read", attempt);
+        wait = step.hasSaid
+          ? limits.start(idleTimeoutMs, "fell silent for")
+          : limits.start(firstTokenTimeoutMs, "did not answer within");
+      }
+    } finally {
+      clearTimeout(wait);
+    }
   }
 
   #failed(error: unknown, attempt: Attempt): ResponderError {
@@ -239,107 +285,110 @@ class AiSdkModel implements Responder {
     return known;
   }
 
-  /** What only a whole answer yields: the session to resume, the data to send back, and the end. */
-  *#lastEvents(answer: Answer, known: Attempt): Generator<ResponderEvent> {
-    const { end } = answer;
-    const { usage: used = unknownUsage } = end;
-    const usage = { ...used, costUsd: costUsd(used, this.#options.price) };
-    const attempt = { ...known, usage };
-    const finish = closedEarly(end) ? "other" : end.error === undefined ? end.finish : "error";
-    const partial = finish === "error" || finish === "other" || finish === undefined;
+  /** The end of an answer. @throws ResponderError: nothing came, or the request was refused after a tool. */
+  *#end(step: AiStep, attempt: Attempt): Generator<ResponderEvent> {
+    const { error } = step;
+    const isClosed = closedEarly(step);
+    const finish = isClosed ? "other" : error === undefined ? step.finish : "error";
+    const isPartial = finish === "error" || finish === "other" || finish === undefined;
+    if (isPartial && !attempt.begun && isClosed) {
+      throw unavailable("closed the connection without an answer", attempt);
+    }
     // A request that was refused after a tool is refused in the provider's words.
-    if (partial && answer.begun && APICallError.isInstance(end.error)) {
-      throw this.#failed(end.error, attempt);
-    }
-    if (partial && !answer.begun) {
-      if (closedEarly(end)) throw unavailable("closed the connection without an answer", attempt);
-      throw this.#failed(end.error, attempt);
-    }
-    if (finish === "stop" || finish === "length" || finish === "tool-calls") {
-      const id = sessionIdOf(this.#options.model.provider, end.metadata);
-      if (id !== undefined) yield { type: "provider-session", id };
-      const reasoning = answer.reasoning;
-      const data = writeProviderData({ reasoning, responseId: id });
-      if (data !== undefined) yield { type: "provider-data", data };
-    }
-    // Some servers name a model by its path.
-    const isLong = end.model !== undefined && isLongerThan(end.model, periodLimits.nameBytes);
-    const model = isLong ? undefined : end.model || undefined;
-    yield { type: "end", finish: finish ?? "other", usage, model };
+    const isRefused = APICallError.isInstance(error);
+    if (isPartial && (!attempt.begun || isRefused)) throw this.#failed(error, attempt);
+    if (!isPartial) yield* step.last();
+    yield { type: "end", finish: finish ?? "other", usage: attempt.usage, model: step.modelName };
+  }
+}
+
+const auto = { type: "auto" } as const;
+
+/** The limits of time of an answer. */
+class Limits {
+  readonly #turn: AbortSignal;
+  readonly #missed = new AbortController();
+  /** Fires when the turn is stopped, or a limit is missed. */
+  readonly signal: AbortSignal;
+
+  constructor(turn: AbortSignal) {
+    this.#turn = turn;
+    this.signal = AbortSignal.any([turn, this.#missed.signal]);
   }
 
-  /**
-   * The model with our retries and a span for each call, and without its warnings: the SDK prints them on the
-   * process, and some of them quote whole messages.
-   *
-   * @param calls Each call that is made is added.
-   * @param signal stops the turn.
-   */
-  #guarded(
-    { onRetry, span = silentSpan }: ResponderRequest,
-    attempt: Attempt,
-    calls: ModelCall[],
-    signal: AbortSignal,
-  ): SdkModel {
-    const { model, maxRetries } = this.#options;
-    const { provider, model: name } = this;
-    return wrapLanguageModel({
-      model: model as SdkModel,
-      middleware: {
-        specificationVersion: "v4",
-        // A lone surrogate, from a tool or a file, would get every request of the chat refused.
-        transformParams: async ({ params }) => wellFormed(params),
-        async wrapStream({ doStream, params }) {
-          const call = new ModelCall(span, { provider, model: name }, signal);
-          calls.push(call);
-          const result = await call.ask(params.prompt, () =>
-            withRetries(doStream, {
-              maxRetries,
-              signal: params.abortSignal,
-              onWait: ({ error, ...wait }) => {
-                const { message: reason, detail } = toResponderError(error, attempt);
-                onRetry?.({ reason, detail, ...wait });
-              },
-            }),
-          );
-          const quiet = result.stream.pipeThrough(thinkTagsToReasoning()).pipeThrough(
-            new TransformStream<StreamPart, StreamPart>({
-              flush: () => call.end(),
-              transform(part, controller) {
-                call.read(part);
-                controller.enqueue(part.type === "stream-start" ? { ...part, warnings: [] } : part);
-              },
-            }),
-          );
-          return { ...result, stream: quiet };
-        },
-      },
-    });
+  start(ms: number, what: string): NodeJS.Timeout {
+    return setTimeout(() => this.#missed.abort(`${what} ${ms / 1000} s`), ms);
+  }
+
+  /** @throws what the turn was stopped with. @throws ResponderError: a limit was missed. */
+  assertInTime(attempt: Attempt): void {
+    this.#turn.throwIfAborted();
+    const { aborted, reason } = this.#missed.signal;
+    if (aborted) throw unavailable(reason, attempt);
+  }
+
+  /** Lets go of the model's connection. */
+  close(): void {
+    this.#missed.abort();
   }
 }
 
 /** The connection closed without a finish. Some providers of the SDK report it as their own error. */
-function closedEarly(end: AnswerEnd): boolean {
-  if (NoOutputGeneratedError.isInstance(end.error)) return true;
-  if (InvalidResponseDataError.isInstance(end.error)) return end.error.data === undefined;
-  return end.error === undefined && (end.finish === undefined || end.finish === "other");
+function closedEarly({ error, finish }: AiStep): boolean {
+  if (InvalidResponseDataError.isInstance(error)) return error.data === undefined;
+  return error === undefined && (finish === undefined || finish === "other");
 }
 
-/** Tools in the AI SDK's form. What is wrong with the arguments is for the tool itself to say. */
-function toAiTools({ tools }: OfferedTools, span: Span): ToolSet {
-  const made = tools.map(({ name, description, parameters, run }) => {
-    const execute = async (input: unknown, { toolCallId: id }: { readonly toolCallId: string }) => {
-      const written = JSON.stringify(input) ?? "";
-      try {
-        return await inSpan(span, { type: "tool", tool: name, callId: id }, () =>
-          run(input, { id, type: "function", function: { name, arguments: written } }),
-        );
-      } catch (cause) {
-        // The message goes to the model and into the log.
-        throw new Error(toolFailed, { cause });
-      }
-    };
-    return [name, dynamicTool({ description, inputSchema: jsonSchema(parameters), execute })];
-  });
-  return Object.fromEntries(made);
+/** The parts of a stream until a signal fires, also if its model ignores that. */
+async function* partsOf(
+  opening: Promise<ReadableStream<StreamPart>>,
+  signal: AbortSignal,
+): AsyncGenerator<StreamPart> {
+  const stream = await until(opening, { signal });
+  const reader = stream?.getReader();
+  try {
+    for (;;) {
+      const next = reader && (await until(reader.read(), { signal }));
+      if (next === undefined || next.done) return;
+      yield next.value;
+    }
+  } finally {
+    reader?.cancel().catch(() => undefined); // it has failed: that was said
+  }
+}
+
+/** Runs a tool that was called. What is wrong with the arguments is for the tool itself to say. Never rejects. */
+async function runTool(
+  call: ToolCall,
+  tools: readonly ResponderTool[],
+  span: Span,
+): Promise<ToolResult> {
+  const { name, arguments: written } = call.function;
+  const result = { role: "tool", toolCallId: call.id, toolName: name } as const;
+  const failed = (content: string) => ({ ...result, content, isError: true }) as const;
+  const tool = tools.find((each) => each.name === name);
+  if (tool === undefined) return failed(`${name} is an unavailable tool.`);
+  let args: unknown;
+  try {
+    args = JSON.parse(written === "" ? "{}" : written);
+  } catch {
+    return failed("The arguments are not JSON.");
+  }
+  try {
+    const start = { type: "tool", tool: name, callId: call.id } as const;
+    const content = asText(await inSpan(span, start, () => tool.run(args, call)));
+    return { ...result, content };
+  } catch {
+    return failed(toolFailed); // its message would go to the model and into the log
+  }
+}
+
+type ToolResult = Extract<ModelInput, { role: "tool" }>;
+
+/** The messages for a tracer: the newest of the person with the context that stands before it. */
+function withContext(messages: readonly ModelInput[], context: string): ModelInput[] {
+  const newest = context === "" ? -1 : messages.findLastIndex(({ role }) => role === "user");
+  return messages.map((each, index) =>
+    index === newest ? { ...each, content: fenceContext(context) + each.content } : each,
+  );
 }

@@ -3,15 +3,16 @@ import { isJsonObject } from "../json.ts";
 import { isCode, safeLine, wordsIn } from "./provider-words.ts";
 import { refusalOf } from "./refusals.ts";
 import { ResponderError, type Usage } from "./responder.ts";
-import { longestWaitMs, requestedWaitMs } from "./retries.ts";
 
 /** What is known about the attempt that failed. */
 export interface Attempt {
   /** `provider/model`. */
   readonly name: string;
   /** Whether the request carried a provider's session id, which may be what was refused. */
-  readonly resumed: boolean;
-  readonly usage: Usage;
+  resumed: boolean;
+  usage: Usage;
+  /** Something of the answer itself, not of the thinking, has come. */
+  begun?: boolean;
 }
 
 /**
@@ -120,6 +121,44 @@ const unreachable: Readonly<Record<string, string>> = {
   ETIMEDOUT: "is not reachable: the connection timed out",
   UND_ERR_CONNECT_TIMEOUT: "is not reachable: the connection timed out",
 };
+
+/** The longest wait that a provider may ask for, in milliseconds. */
+const longestWaitMs = 60_000;
+const firstWaitMs = 2_000;
+
+/**
+ * How long to wait, in milliseconds, before a call is made again that failed in a way that may pass: a rate limit,
+ * a fault of the server, a connection that fails. As long as the provider asks for, else 2 s and then twice as
+ * long each time.
+ *
+ * @param calls how many failed.
+ * @returns `undefined`: it is not made again. Its provider may ask for more than a minute.
+ */
+export function waitMsBefore(error: unknown, calls: number): number | undefined {
+  const { means = "" } = refusalOf(error) ?? {};
+  const isFault = APICallError.isInstance(error) && error.isRetryable;
+  if (!isFault || ["too_long", "pictures"].includes(means)) return undefined;
+  const waitMs = requestedWaitMs(error) ?? firstWaitMs * 2 ** (calls - 1);
+  return waitMs > longestWaitMs ? undefined : waitMs;
+}
+
+/**
+ * How long a provider asks to wait, by `retry-after-ms` (OpenAI's) or `retry-after`. A date counts from
+ * the answer's own `date`, so that the clock of this machine may be wrong.
+ */
+export function requestedWaitMs(error: unknown): number | undefined {
+  const headers = APICallError.isInstance(error) ? (error.responseHeaders ?? {}) : {};
+  const exact = numberOf(headers["retry-after-ms"]);
+  const seconds = numberOf(headers["retry-after"]);
+  if (exact !== undefined) return exact;
+  if (seconds !== undefined) return seconds * 1_000;
+  const ms = Date.parse(headers["retry-after"] ?? "") - Date.parse(headers["date"] ?? "");
+  return ms >= 0 ? ms : undefined;
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  return text !== undefined && /^\d{1,9}(?:\.\d+)?$/.test(text) ? Number(text) : undefined;
+}
 
 /** Worth a word where it is too long to wait for. */
 function requestedWait(error: unknown, status: number | undefined): string {

@@ -2,24 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { isThroughlineError } from "../errors.ts";
-import { type Price, priceOf, toUsage, unknownUsage } from "./prices.ts";
+import { costUsd, counted, type Price, priceOf, unknownUsage } from "./prices.ts";
 
 const price: Price = { inputPerMillionUsd: 3, outputPerMillionUsd: 15 };
 const withCache: Price = { ...price, cachedInputPerMillionUsd: 0.3 };
-
-function reported(input?: number, output?: number, cached?: number) {
-  return {
-    inputTokens: input,
-    inputTokenDetails: {
-      noCacheTokens: undefined,
-      cacheReadTokens: cached,
-      cacheWriteTokens: undefined,
-    },
-    outputTokens: output,
-    outputTokenDetails: { textTokens: undefined, reasoningTokens: undefined },
-    totalTokens: undefined,
-  };
-}
 
 const rows: readonly [
   Price | undefined,
@@ -44,7 +30,7 @@ const rows: readonly [
 ];
 for (const [cost, input, output, cached, usd] of rows) {
   test(`${input} tokens in (${cached} cached) and ${output} out at ${JSON.stringify(cost)} cost ${usd} USD`, () => {
-    assert.equal(toUsage(reported(input, output, cached), cost).costUsd, usd);
+    assert.equal(costUsd(counted(input, output, cached), cost), usd);
   });
 }
 
@@ -53,10 +39,10 @@ test("a cost is always a whole number of nano-dollars, within half of one of the
   const micros = fc.nat({ max: 1_000_000_000 });
   fc.assert(
     fc.property(tokens, tokens, micros, micros, (input, output, inputMicros, outputMicros) => {
-      const cost = toUsage(reported(input, output), {
+      const cost = costUsd(counted(input, output), {
         inputPerMillionUsd: inputMicros / 1e6,
         outputPerMillionUsd: outputMicros / 1e6,
-      }).costUsd;
+      });
       const pico = BigInt(input) * BigInt(inputMicros) + BigInt(output) * BigInt(outputMicros);
       const nano = (pico + 500n) / 1000n;
       assert.equal(cost, Number(nano) / 1e9);
@@ -66,14 +52,13 @@ test("a cost is always a whole number of nano-dollars, within half of one of the
 
 for (const bad of [-1, Number.NaN, 1.5, Number.POSITIVE_INFINITY]) {
   test(`a reported count of ${bad} is unknown, not a number to add`, () => {
-    const usage = toUsage(reported(bad, bad, bad), price);
-    assert.deepEqual(usage, unknownUsage);
+    assert.deepEqual(counted(bad, bad, bad), unknownUsage);
   });
 }
 
 test("cached tokens are reported when the provider reports them, 0 too", () => {
-  assert.equal(toUsage(reported(5, 5, 0)).cachedInputTokens, 0);
-  assert.equal(toUsage(reported(5, 5)).cachedInputTokens, undefined);
+  assert.equal(counted(5, 5, 0).cachedInputTokens, 0);
+  assert.equal(counted(5, 5).cachedInputTokens, undefined);
 });
 
 test("a price is found by provider/model and by nothing that an object inherits", () => {

@@ -50,21 +50,14 @@ export function priceOf(
   return price;
 }
 
-/** What the AI SDK says that a model used. */
-export interface ReportedUsage {
-  readonly inputTokens: number | undefined;
-  readonly outputTokens: number | undefined;
-  readonly inputTokenDetails: { readonly cacheReadTokens: number | undefined };
-}
-
-/** The counts of an attempt, as the provider reported them, with their cost. */
-export function toUsage(reported: ReportedUsage, price?: Price): Usage {
-  const usage = {
-    inputTokens: count(reported.inputTokens),
-    outputTokens: count(reported.outputTokens),
-    cachedInputTokens: count(reported.inputTokenDetails.cacheReadTokens),
+/** The counts of an attempt, as a provider reported them. */
+export function counted(input?: number, output?: number, cached?: number): Usage {
+  return {
+    ...unknownUsage,
+    inputTokens: count(input),
+    outputTokens: count(output),
+    cachedInputTokens: count(cached),
   };
-  return { ...usage, costUsd: costUsd(usage, price) };
 }
 
 /** What several requests used together. */

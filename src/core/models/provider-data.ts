@@ -82,7 +82,7 @@ function replayable(metadata: unknown): (ProviderMetadata & JsonObject) | undefi
 }
 
 /** What one request says, after it is known whether the provider can resume. */
-export interface SessionPlan {
+interface SessionPlan {
   /** The persona as the AI SDK's `instructions`; absent where it travels in `providerOptions`. */
   readonly instructions?: string | undefined;
   readonly messages: readonly ModelInput[];

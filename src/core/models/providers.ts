@@ -1,5 +1,6 @@
 // The providers of models: how each is reached, what it lists, and which files its models take.
 import { kindOf } from "../chat/attachments.ts";
+import { isThroughlineError } from "../errors.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { misconfigured } from "../options.ts";
 import type { AiModel } from "./ai-sdk-responder.ts";
@@ -9,16 +10,18 @@ import {
   type ModelSpec,
   type NamedProvider,
   type OfferedModel,
+  providerName,
 } from "./model-name.ts";
 import { unknownUsage } from "./prices.ts";
-import { type Responder, ResponderError } from "./responder.ts";
-import { anthropicUrl, type ModelSettings, openAiUrl, optional } from "./settings.ts";
+import { type ProviderModels, type Responder, ResponderError } from "./responder.ts";
+import type { ModelSettings } from "./settings.ts";
 
 type Fetch = typeof globalThis.fetch;
 
 /** What of a model's name, the settings and the network a provider is asked with. */
 export interface Place {
   readonly settings: ModelSettings;
+  /** Follows no redirect. */
   readonly fetch: Fetch;
   /** Of a server that is named by URL. */
   readonly baseUrl?: string | undefined;
@@ -59,22 +62,30 @@ export const providers: Readonly<Record<NamedProvider | "openai-compatible", Pro
     takes: picturesOfOllama,
   },
   openai: {
-    url: ({ settings }) => openAiUrl(settings),
-    async load({ settings, fetch }, model) {
+    url: ({ settings }) => trimmed(settings.openaiBaseUrl, "https://api.openai.com/v1"),
+    async load(place, model) {
+      const { settings, fetch } = place;
+      const baseURL = providers.openai.url(place);
       const apiKey = required(settings.openaiApiKey, "OPENAI_API_KEY");
       const { createOpenAI } = await installed("@ai-sdk/openai", () => import("@ai-sdk/openai"));
-      return createOpenAI({ apiKey, baseURL: openAiUrl(settings), fetch }).responses(model);
+      return createOpenAI({ apiKey, baseURL, fetch }).responses(model);
     },
     list: ({ openaiApiKey }) => openAiList(openaiApiKey),
     takes: picturesAndPdf,
   },
   anthropic: {
-    url: ({ settings }) => anthropicUrl(settings),
-    async load({ settings, fetch }, model) {
+    /** Its own clients take the host alone, the AI SDK wants its `/v1`. */
+    url({ settings }) {
+      const given = trimmed(settings.anthropicBaseUrl, "https://api.anthropic.com");
+      return /^https?:\/\/[^/]+$/i.test(given) ? `${given}/v1` : given;
+    },
+    async load(place, model) {
+      const { settings, fetch } = place;
+      const baseURL = providers.anthropic.url(place);
       const apiKey = required(settings.anthropicApiKey, "ANTHROPIC_API_KEY");
       const name = "@ai-sdk/anthropic";
       const { createAnthropic } = await installed(name, () => import("@ai-sdk/anthropic"));
-      return createAnthropic({ apiKey, baseURL: anthropicUrl(settings), fetch })(model);
+      return createAnthropic({ apiKey, baseURL, fetch })(model);
     },
     list({ anthropicApiKey }) {
       const key = optional(anthropicApiKey) ?? "";
@@ -105,16 +116,26 @@ export const providers: Readonly<Record<NamedProvider | "openai-compatible", Pro
   },
 };
 
+/** A setting that is empty is absent. */
+function optional(setting: string | undefined): string | undefined {
+  return setting?.trim() || undefined;
+}
+
+function trimmed(setting: string | undefined, standard: string): string {
+  return (optional(setting) ?? standard).replace(/\/+$/, "");
+}
+
 export function placeOf(
   spec: ModelSpec,
   settings: ModelSettings,
   fetch: Fetch = globalThis.fetch,
 ): Place {
-  return { settings, fetch, baseUrl: "baseUrl" in spec ? spec.baseUrl : undefined };
+  const baseUrl = "baseUrl" in spec ? spec.baseUrl : undefined;
+  return { settings, fetch: withoutRedirects(fetch), baseUrl };
 }
 
-/** Refuses a redirect: what people said goes to the address that was named, and to no other. */
-export function withoutRedirects(fetch: Fetch): Fetch {
+/** Refuses a redirect: what people said, and a key, go to the address that was named, and to no other. */
+function withoutRedirects(fetch: Fetch): Fetch {
   return async (input, init) => {
     const response = await fetch(input, { ...init, redirect: "manual" });
     if (response.status < 300 || response.status > 399) return response;
@@ -191,6 +212,69 @@ export async function installed<Module>(
   }
 }
 
+/** How long a provider may take to say what it offers, in milliseconds. */
+const listMs = 2_000;
+const mostListBytes = 8 * 1024 * 1024;
+const mostModels = 1_000;
+
+/** Asks a provider for its list, with its own key. Never rejects. Takes at most 2 seconds. */
+export async function askForList(
+  provider: keyof typeof providers,
+  place: Place,
+): Promise<Pick<ProviderModels, "models" | "error">> {
+  const name = providerName(provider);
+  const { url, load, list } = providers[provider];
+  try {
+    // Its key or its package may be missing.
+    if (provider !== "ollama") await load(place, "any");
+    const request = list?.(place.settings);
+    if (request === undefined) {
+      const error = `${name} is not asked for its list: name a model as ${provider}/<model>`;
+      return { models: [], error };
+    }
+    const { path, headers, read } = request;
+    const signal = AbortSignal.timeout(listMs);
+    const response = await place.fetch(`${url(place)}${path}`, { headers, signal });
+    if (!response.ok) {
+      await response.body?.cancel();
+      const hint = [401, 403].includes(response.status) ? ": check its key" : "";
+      const error = `${name} refused to list its models (HTTP ${response.status})${hint}`;
+      return { models: [], error };
+    }
+    const body: unknown = JSON.parse(await bounded(response));
+    const models = isJsonObject(body) ? read(body) : undefined;
+    if (models === undefined) return { models: [], error: `${name} sent no list of models` };
+    return { models: models.slice(0, mostModels) };
+  } catch (error) {
+    return { models: [], error: failure(name, error) };
+  }
+}
+
+/** @throws Error there are more bytes than a list has. */
+async function bounded(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > mostListBytes) throw new RangeError("too long");
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** Never what the provider or the network said: that may repeat a key. */
+function failure(name: string, error: unknown): string {
+  if (isThroughlineError(error) || error instanceof ResponderError) return error.message;
+  if (error instanceof DOMException && error.name === "TimeoutError") {
+    return `${name} did not answer within ${listMs / 1_000} seconds`;
+  }
+  if (error instanceof SyntaxError || error instanceof RangeError) {
+    return `${name} sent no list of models`;
+  }
+  return `${name} cannot be reached`;
+}
+
 /** How long an Ollama server may take to say what a model can do, in milliseconds. */
 const showMs = 3_000;
 
@@ -206,7 +290,6 @@ function picturesOfOllama({ settings, fetch }: Place, model: string) {
         headers: { "content-type": "application/json" },
         body: JSON.stringify({ model }),
         signal: AbortSignal.any([turn, AbortSignal.timeout(showMs)]),
-        redirect: "error",
       });
       const body: unknown = response.ok ? await response.json() : undefined;
       known = isJsonObject(body) ? body["capabilities"] : undefined;

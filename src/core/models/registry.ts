@@ -1,16 +1,7 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { invalid, type ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
-import {
-  anObject,
-  type Checks,
-  checkArgument,
-  type Defaults,
-  having,
-  misconfigured,
-  resolveOptions,
-} from "../options.ts";
-import { askForList, type ListAnswer } from "./model-lists.ts";
+import { anObject, checkArgument, having, misconfigured } from "../options.ts";
 import {
   type ModelSpec,
   type NamedProvider,
@@ -20,9 +11,9 @@ import {
 } from "./model-name.ts";
 import { offlineResponder } from "./offline-responder.ts";
 import { type Prices, priceOf } from "./prices.ts";
-import { isOnThisMachine, ollamaUrl, placeOf, providers, withoutRedirects } from "./providers.ts";
+import { askForList, isOnThisMachine, ollamaUrl, placeOf, providers } from "./providers.ts";
 import type { ListOptions, ModelList, ProviderModels, Responder, Responders } from "./responder.ts";
-import { type AskOptions, askChecks, askDefaults, type ModelSettings } from "./settings.ts";
+import type { AskOptions, ModelSettings } from "./settings.ts";
 
 export interface RegistryOptions extends ModelOptions {
   /** Context window, in tokens, of the models of the standard provider; of all if that is offline. */
@@ -40,30 +31,24 @@ const offline: ModelSpec = { provider: "offline", model: "offline" };
 
 /** Responders that are kept: names come from requests, so their number is not ours. */
 const maxKept = 100;
+type Asked = ReturnType<typeof askForList>;
 /** How long a list counts, in milliseconds. */
 const keptMs = 60_000;
 
 /** The models that can be asked, made when they are first asked for. */
 export class ResponderRegistry implements Responders {
   readonly standard: { readonly provider: string; readonly model: string };
-  readonly #lists = new Map<string, { readonly at: number; readonly list: Promise<ListAnswer> }>();
-  readonly #clock: Clock;
-  readonly #settings: ModelSettings;
-  readonly #named: ModelSpec | undefined;
-  readonly #options: ModelOptions;
+  readonly #lists = new Map<string, { readonly at: number; readonly list: Asked }>();
+  readonly #given: RegistryOptions;
   /** The providers that may be asked; what they are sent leaves this program, but for `offline`. */
   providers: readonly string[];
   readonly #kept = new Lru<string, Promise<Responder>>(maxKept);
 
   private constructor(given: RegistryOptions, standard: Responder) {
-    const { standard: named, allowed = [], settings, clock = systemClock, ...options } = given;
     const { provider, model } = standard;
-    this.providers = [...new Set([provider, ...allowed, "offline"])];
-    this.#clock = clock;
+    this.#given = given;
+    this.providers = [...new Set([provider, ...(given.allowed ?? []), "offline"])];
     this.standard = { provider, model };
-    this.#settings = settings;
-    this.#named = named;
-    this.#options = options;
     this.#kept.set(keyOf(provider, model), Promise.resolve(standard));
   }
 
@@ -74,8 +59,11 @@ export class ResponderRegistry implements Responders {
    */
   static async open(given: RegistryOptions): Promise<ResponderRegistry> {
     checkArgument(given, "given", having("an object with settings", "settings"));
-    const { standard = offline, allowed, settings, clock, ...options } = given;
-    return new ResponderRegistry(given, await createResponder(standard, settings, options));
+    const { standard = offline, settings } = given;
+    return new ResponderRegistry(
+      given,
+      await createResponder(standard, settings, modelOptions(given)),
+    );
   }
 
   /**
@@ -113,8 +101,9 @@ export class ResponderRegistry implements Responders {
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
     const { provider: own } = this.standard;
-    const window = [spec.provider, "offline"].includes(own) ? this.#options.window : undefined;
-    const made = createResponder(spec, this.#settings, { ...this.#options, window });
+    const options = modelOptions(this.#given);
+    const window = [spec.provider, "offline"].includes(own) ? options.window : undefined;
+    const made = createResponder(spec, this.#given.settings, { ...options, window });
     this.#kept.set(key, made);
     made.catch(() => this.#kept.delete(key)); // the caller gets the error
     return made;
@@ -122,33 +111,32 @@ export class ResponderRegistry implements Responders {
 
   /** Lets an Ollama on this machine be asked, if no model was named at the start. Asks nothing. */
   #allowOllama(): void {
-    if (this.#named !== undefined || this.providers.includes("ollama")) return;
-    if (!isOnThisMachine(ollamaUrl(this.#settings.ollamaHost))) return;
+    const { standard: named, settings } = this.#given;
+    if (named !== undefined || this.providers.includes("ollama")) return;
+    if (!isOnThisMachine(ollamaUrl(settings.ollamaHost))) return;
     this.providers = [...this.providers, "ollama"];
   }
 
-  async #modelsOf(provider: string, again: boolean | undefined): Promise<ProviderModels> {
-    const { model } = this.standard;
-    const { models, error } = await this.#listOf(provider, again);
-    if (this.standard.provider !== provider) return { provider, models, error };
-    // For Ollama a name without a tag is the newest one.
-    const isOwn = (each: OfferedModel) => [model, `${model}:latest`].includes(each.model);
-    const own = { ...models.find(isOwn), model };
-    return { provider, models: [own, ...models.filter((each) => !isOwn(each))], error };
-  }
-
-  /** Gives the list of a provider, which counts for a minute. */
-  async #listOf(provider: string, again = false): Promise<ListAnswer> {
-    const own = this.#named?.provider === provider ? this.#named : undefined;
+  /** The configured model of a provider, and its list, which counts for a minute. */
+  async #modelsOf(provider: string, again = false): Promise<ProviderModels> {
+    const { standard: named, settings, fetch, clock = systemClock } = this.#given;
+    const own = named?.provider === provider ? named : undefined;
     const known = [...namedProviders, own?.provider].find((each) => each === provider);
-    if (known === undefined || known === "offline") return { models: [] };
-    const spec = own ?? ({ provider: known, model: "any" } as ModelSpec);
-    const now = this.#clock.monotonic();
-    const kept = this.#lists.get(provider);
-    if (kept !== undefined && !again && now - kept.at < keptMs) return kept.list;
-    const list = askForList(known, placeOf(spec, this.#settings, this.#options.fetch));
-    this.#lists.set(provider, { at: now, list });
-    return list;
+    if (known === undefined || known === "offline") return { provider, models: [] };
+    const now = clock.monotonic();
+    let asked = this.#lists.get(provider);
+    if (asked === undefined || again || now - asked.at >= keptMs) {
+      const spec = own ?? ({ provider: known, model: "any" } as ModelSpec);
+      const place = placeOf(spec, settings, fetch);
+      asked = { at: now, list: askForList(known, place) };
+      this.#lists.set(provider, asked);
+    }
+    const { models, error } = await asked.list;
+    if (own === undefined) return { provider, models, error };
+    // For Ollama a name without a tag is the newest one.
+    const isOwn = ({ model }: OfferedModel) => [own.model, `${own.model}:latest`].includes(model);
+    const first = { ...models.find(isOwn), model: own.model };
+    return { provider, models: [first, ...models.filter((each) => !isOwn(each))], error };
   }
 
   async #spec(provider: string, model: string): Promise<ModelSpec> {
@@ -157,12 +145,12 @@ export class ResponderRegistry implements Responders {
     if (provider === "openai-compatible") {
       // The address is the operator's alone: it decides where a conversation goes. A period that names
       // a model that is not there ran at another address.
-      const named = this.#named;
+      const { standard: named } = this.#given;
       if (named?.provider !== provider) throw withoutUrl(model);
       if (named.model === model) return named;
       // One that was asked before is there, also while the server is too busy for its list.
       if (this.#kept.get(keyOf(provider, model)) === undefined) {
-        const { models } = await this.#listOf(provider, false);
+        const { models } = await this.#modelsOf(provider);
         if (!models.some((each) => each.model === model)) throw withoutUrl(model);
       }
       return { provider, model, baseUrl: named.baseUrl };
@@ -176,6 +164,17 @@ export class ResponderRegistry implements Responders {
     if (!this.providers.includes(named)) throw notAllowed(named);
     return parseModelName(`${named}/${model}`);
   }
+}
+
+/** How models are asked. */
+function modelOptions({
+  standard,
+  allowed,
+  settings,
+  clock,
+  ...options
+}: RegistryOptions): ModelOptions {
+  return options;
 }
 
 const keyOf = (provider: string, model: string) => JSON.stringify([provider, model]);
@@ -203,15 +202,6 @@ export interface ModelOptions extends AskOptions {
   readonly isKept?: boolean | undefined;
 }
 
-const defaults = {
-  ...askDefaults,
-  prices: undefined,
-  fetch: undefined,
-  isKept: true,
-} as const satisfies Defaults<ModelOptions>;
-
-const checks: Checks<ModelOptions> = askChecks;
-
 /**
  * The responder for a model's name. Asks nothing of the network: a wrong key shows at the first turn.
  *
@@ -224,17 +214,15 @@ export async function createResponder(
 ): Promise<Responder> {
   checkArgument(spec, "spec", having("what parseModelName returns", "provider"));
   checkArgument(settings, "settings", anObject);
-  const options = resolveOptions("the options of models", given, defaults, checks);
-  const { prices, fetch, isKept, ...ask } = options;
+  const { prices, fetch, isKept, ...ask } = given;
   if (spec.provider === "offline") return offlineResponder({ isKept });
   const { provider, model: modelId } = spec;
   const price = priceOf(prices, provider, modelId);
   const place = placeOf(spec, settings, fetch);
-  const safe = { ...place, fetch: withoutRedirects(place.fetch) };
   // The AI SDK takes longer to load than all the rest: only who asks a model waits for it.
   const [{ aiSdkResponder }, model] = await Promise.all([
     import("./ai-sdk-responder.ts"),
-    providers[provider].load(safe, modelId),
+    providers[provider].load(place, modelId),
   ]);
   const takes = providers[provider].takes(place, modelId);
   return aiSdkResponder({ ...ask, provider, modelId, model, price, takes });

@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { APICallError } from "ai";
-import { requestedWaitMs, type Wait, withRetries } from "./retries.ts";
+import { MockLanguageModelV4 } from "ai/test";
+import { aiSdkResponder } from "./ai-sdk-responder.ts";
+import { requestedWaitMs, waitMsBefore } from "./errors.ts";
+import type { Retry } from "./responder.ts";
 
 function failure(statusCode: number | undefined, responseHeaders: Record<string, string> = {}) {
   const request = { url: "https://api.example", requestBodyValues: {} };
@@ -15,47 +18,35 @@ function failure(statusCode: number | undefined, responseHeaders: Record<string,
   });
 }
 
-/** Makes calls that fail with these one after the other and then answer. */
-async function calling(errors: readonly unknown[], maxRetries = 2) {
-  const waits: Wait[] = [];
-  let calls = 0;
-  const call = async () => {
-    const error = errors[calls++];
-    if (error !== undefined) throw error;
-    return "answer";
-  };
-  const options = { maxRetries, signal: undefined, onWait: (wait: Wait) => waits.push(wait) };
-  const result = await withRetries(call, options).catch((error: unknown) => error);
-  return { result, calls, waits };
-}
-
 const soon = { "retry-after-ms": "1" };
 
-const given: readonly [string, unknown, number][] = [
-  ["a refusal", failure(400, soon), 2],
-  ["a failure that is no call's", new TypeError("no"), 2],
-  ["a wait of more than a minute", failure(429, { "retry-after": "61" }), 2],
-  ["no retries", failure(429, soon), 0],
+const rows: readonly [string, unknown, number, number | undefined][] = [
+  ["a refusal", failure(400, soon), 1, undefined],
+  ["a failure that is no call's", new TypeError("no"), 1, undefined],
+  ["a wait of more than a minute", failure(429, { "retry-after": "61" }), 1, undefined],
+  ["a wait that the provider asks for", failure(429, soon), 3, 1],
+  ["no word of the provider", failure(503), 1, 2_000],
+  ["no word of the provider again", failure(503), 2, 4_000],
 ];
-for (const [what, error, maxRetries] of given) {
-  test(`one call and no wait: ${what}`, async () => {
-    const { result, calls, waits } = await calling([error], maxRetries);
-    assert.equal(result, error);
-    assert.deepEqual([calls, waits], [1, []]);
+for (const [what, error, calls, waitMs] of rows) {
+  test(`${what} is waited for ${waitMs} ms before it is called again`, () => {
+    assert.equal(waitMsBefore(error, calls), waitMs);
   });
 }
 
-test("without a word of the provider it waits 2 s, and stopping ends the wait", async () => {
+test("stopping ends the wait", async () => {
   const stop = new AbortController();
-  const waits: number[] = [];
-  const call = () => Promise.reject(failure(503));
-  const onWait = ({ waitMs }: Wait) => {
-    waits.push(waitMs);
+  const waits: Retry[] = [];
+  const model = new MockLanguageModelV4({ doStream: () => Promise.reject(failure(503)) });
+  const onRetry = (retry: Retry) => {
+    waits.push(retry);
     setImmediate(() => stop.abort("stopped"));
   };
-  const calls = withRetries(call, { maxRetries: 2, signal: stop.signal, onWait });
-  assert.equal(await calls.catch((reason: unknown) => reason), "stopped");
-  assert.deepEqual(waits, [2_000]);
+  const request = { instructions: "", messages: [], onRetry };
+  const answer = aiSdkResponder({ provider: "p", model }).respond(request, stop.signal);
+  await assert.rejects(Array.fromAsync(answer), (reason) => reason === "stopped");
+  const reason = "p/mock-model-id failed (HTTP 503)";
+  assert.deepEqual(waits, [{ attempt: 2, waitMs: 2_000, reason, detail: undefined }]);
 });
 
 const date = "Thu, 01 Jan 2026 00:00:00 GMT";

@@ -1,4 +1,4 @@
-// Settings of the providers, where their APIs are, and how a model is asked.
+// Settings of the providers, and how a model is asked.
 import { type Checks, type Defaults, whole } from "../options.ts";
 
 /** Settings for models from the environment. The program that starts the process reads them. */
@@ -29,23 +29,6 @@ export interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string;
-}
-
-/** A setting that is empty is absent. */
-export function optional(setting: string | undefined): string | undefined {
-  const trimmed = setting?.trim();
-  return trimmed === "" ? undefined : trimmed;
-}
-
-/** Where OpenAI's API is, without a slash at the end. */
-export function openAiUrl({ openaiBaseUrl }: ModelSettings): string {
-  return (optional(openaiBaseUrl) ?? "https://api.openai.com/v1").replace(/\/+$/, "");
-}
-
-/** Where Anthropic's API is: its own clients take the host alone, the AI SDK wants its `/v1`. */
-export function anthropicUrl({ anthropicBaseUrl }: ModelSettings): string {
-  const given = (optional(anthropicBaseUrl) ?? "https://api.anthropic.com").replace(/\/+$/, "");
-  return /^https?:\/\/[^/]+$/i.test(given) ? `${given}/v1` : given;
 }
 
 /** How a model is asked. Every limit of time holds for every request. */

@@ -1,4 +1,4 @@
-import type { StreamPart } from "./model-call.ts";
+import type { StreamPart } from "./ai-step.ts";
 
 const opening = "<think>";
 const closing = "</think>";
@@ -7,22 +7,19 @@ const closing = "</think>";
  * Makes reasoning of a thought that stands in tags before an answer, as llama.cpp, vLLM and LM Studio pass it on.
  * Tags further on are a part of the answer.
  */
-export function thinkTagsToReasoning(): TransformStream<StreamPart, StreamPart> {
+export async function* withThoughts(parts: AsyncIterable<StreamPart>): AsyncGenerator<StreamPart> {
   const blocks = new Map<string, Block>();
-  return new TransformStream({
-    transform(part, controller) {
-      const { type } = part;
-      if (type === "text-start") blocks.set(part.id, { start: part, state: "new", held: "" });
-      const block =
-        type === "text-start" || type === "text-delta" || type === "text-end"
-          ? blocks.get(part.id)
-          : undefined;
-      if (block === undefined) return controller.enqueue(part);
+  for await (const part of parts) {
+    const { type } = part;
+    if (type === "text-start") blocks.set(part.id, { start: part, state: "new", held: "" });
+    const isText = type === "text-start" || type === "text-delta" || type === "text-end";
+    const block = isText ? blocks.get(part.id) : undefined;
+    if (block !== undefined) {
       if (type === "text-delta") block.held += part.delta;
-      for (const each of partsOf(block, type === "text-end")) controller.enqueue(each);
-      if (type === "text-end" && block.state === "text") controller.enqueue(part);
-    },
-  });
+      yield* partsOf(block, type === "text-end");
+    }
+    if (block === undefined || (type === "text-end" && block.state === "text")) yield part;
+  }
 }
 
 /** One block of text of an answer: what of it is not passed on yet, and what that is a part of. */

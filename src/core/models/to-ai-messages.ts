@@ -1,19 +1,25 @@
-import type { AssistantModelMessage, FilePart, ModelMessage, TextPart, UserModelMessage } from "ai";
+import type { LanguageModel } from "ai";
 import type { ModelInput, ToolCall } from "../chat/message.ts";
 import { fenced, legalName } from "../chat/model-row.ts";
 import { withoutName } from "../chat/person-name.ts";
 import { readProviderData, type Thought } from "./provider-data.ts";
+
+/** A model in the SDK's own types. */
+export type SdkModel = Extract<LanguageModel, { specificationVersion: "v4" }>;
+/** A message of a request in the SDK's own types. */
+export type AiMessage = Parameters<SdkModel["doStream"]>[0]["prompt"][number];
+type AiUserMessage = Extract<AiMessage, { role: "user" }>;
+type AssistantParts = Extract<AiMessage, { role: "assistant" }>["content"];
 
 type AssistantInput = Extract<ModelInput, { role: "assistant" }>;
 type UserInput = Extract<ModelInput, { role: "user" }>;
 type ToolInput = Extract<ModelInput, { role: "tool" }>;
 
 /**
- * History in the AI SDK's form, one message for each of ours.
+ * History in the AI SDK's form, one message for each of ours; results of tools that follow each other are one.
  *
  * `context` becomes a text part of its own at the beginning of the newest user message: whatever
- * comes before that message keeps its bytes from turn to turn, so prompt caches hold, and AI SDK 7
- * refuses system messages after the first. Assistant messages without text, calls or thinking are
+ * comes before that message keeps its bytes from turn to turn, so prompt caches hold. Assistant messages without text, calls or thinking are
  * left out, since some providers refuse them.
  *
  * @param thinking `false`: without what the model thought. `true`: each assistant message has some. Absent:
@@ -26,13 +32,13 @@ export function toAiMessages(
   context?: string,
   thinking?: boolean,
   hasNames = false,
-): ModelMessage[] {
+): AiMessage[] {
   const newest = messages.findLastIndex((message) => message.role === "user");
   const fills = thinking ?? messages.some((each) => thoughtsOf(each).some(isPlain));
-  const out: ModelMessage[] = [];
+  const out: AiMessage[] = [];
   let last: AssistantParts | undefined;
   for (const [index, message] of messages.entries()) {
-    if (message.role === "tool") out.push(toolMessage(message));
+    if (message.role === "tool") addResult(out, message);
     else if (message.role === "user") {
       out.push(userMessage(message, index === newest ? context : undefined, hasNames));
     } else {
@@ -46,22 +52,11 @@ export function toAiMessages(
       }
     }
   }
-  return out.map(withPlainText);
+  return out;
 }
-
-type AssistantParts = Exclude<AssistantModelMessage["content"], string>;
 
 const isThought = ({ type }: { readonly type: string }) => type === "reasoning";
 const isPlain = ({ metadata }: Thought) => metadata === undefined;
-
-/** A message that is nothing but its text. */
-function withPlainText(message: ModelMessage): ModelMessage {
-  if (message.role !== "assistant" || typeof message.content === "string") return message;
-  const [part, ...others] = message.content;
-  return part?.type === "text" && others.length === 0
-    ? { ...message, content: part.text }
-    : message;
-}
 
 function thoughtsOf(message: ModelInput): readonly Thought[] {
   return message.role === "assistant"
@@ -78,24 +73,23 @@ function userMessage(
   { name: person, content: said, files = [] }: UserInput,
   context: string | undefined,
   hasNames: boolean,
-): UserModelMessage {
+): AiUserMessage {
   const name = hasNames && person !== undefined ? legalName(person) : undefined;
   const content = name === person ? withoutName(name, said) : said;
-  const sent = files.flatMap(({ name, type, bytes }): FilePart[] =>
-    bytes === undefined ? [] : [{ type: "file", data: bytes, mediaType: type, filename: name }],
-  );
-  const hasContext = context !== undefined && context !== "";
-  const isAlone = !hasContext && sent.length === 0;
-  if (isAlone && name === undefined) return { role: "user", content };
-  const parts: (TextPart | FilePart)[] = hasContext
+  const parts: AiUserMessage["content"] = context
     ? [{ type: "text", text: fenceContext(context) }]
     : [];
-  const text: TextPart = { type: "text", text: content };
-  const message: UserModelMessage = { role: "user", content: [...parts, text, ...sent] };
+  const text: (typeof parts)[number] = { type: "text", text: content };
+  parts.push(text);
+  for (const { name: filename, type: mediaType, bytes: data } of files) {
+    if (data === undefined) continue;
+    parts.push({ type: "file", data: { type: "data", data }, mediaType, filename });
+  }
+  const message: AiUserMessage = { role: "user", content: parts };
   if (name === undefined) return message;
   // Where a text is alone, the client of compatible servers reads what belongs to the message from its part.
   const providerOptions = { openai: { name }, openaiCompatible: { name } };
-  if (isAlone) text.providerOptions = providerOptions;
+  if (parts.length === 1) text.providerOptions = providerOptions;
   return { ...message, providerOptions };
 }
 
@@ -126,7 +120,7 @@ function assistantParts(message: AssistantInput, reasoning: readonly Thought[]):
 }
 
 /** Providers want an object. A model's broken JSON is sent back as text inside one. */
-function toolInput(call: ToolCall): object {
+export function toolInput(call: ToolCall): object {
   const text = call.function.arguments;
   try {
     const input: unknown = JSON.parse(text === "" ? "{}" : text);
@@ -137,17 +131,12 @@ function toolInput(call: ToolCall): object {
   return { unparsed: text };
 }
 
-function toolMessage(message: ToolInput): ModelMessage {
-  const type = message.isError === true ? "error-text" : "text";
-  return {
-    role: "tool",
-    content: [
-      {
-        type: "tool-result",
-        toolCallId: message.toolCallId,
-        toolName: message.toolName,
-        output: { type, value: message.content },
-      },
-    ],
-  };
+/** Some providers want all results of a message in one. */
+export function addResult(out: AiMessage[], message: ToolInput): void {
+  const { toolCallId, toolName, content: value, isError } = message;
+  const output = { type: isError === true ? "error-text" : "text", value } as const;
+  const part = { type: "tool-result", toolCallId, toolName, output } as const;
+  const last = out.at(-1);
+  if (last?.role === "tool") last.content.push(part);
+  else out.push({ role: "tool", content: [part] });
 }

@@ -27,7 +27,7 @@ import {
 import { sha256 } from "../sha256.ts";
 import { inSpan } from "../telemetry.ts";
 import { until } from "../timers.ts";
-import { answeredBy, type Ended } from "./ended.ts";
+import { answeredBy, type Ended } from "./records.ts";
 import { BrokenContract, checkEvent, eventsOf, isUsage, reasonOf } from "./responder-contract.ts";
 import type { Prompt } from "./run.ts";
 import { TurnLog } from "./turn-log.ts";

@@ -5,11 +5,10 @@ import type { Resolution, Target } from "../chat/provider-sessions.ts";
 import { Transaction } from "../chat/transaction.ts";
 import type { ResponderRequest, TurnTool, TurnTools } from "../models/responder.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
-import { readAsked, requestOf } from "./ask.ts";
+import { modelFor, readAsked, requestOf } from "./ask.ts";
 import { withFiles } from "./attached-files.ts";
-import { beginTurn } from "./begun.ts";
+import { beginTurn } from "./records.ts";
 import { Turn } from "./turn.ts";
-import { modelFor } from "./turn-target.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 
 /** A part of a prompt, with the estimate of its tokens. */

@@ -7,10 +7,9 @@ import { unknownUsage } from "../models/prices.ts";
 import type { Usage } from "../models/responder.ts";
 import { until } from "../timers.ts";
 import { promptOf } from "./ask.ts";
-import { answeredBy, type Ended, type Stored } from "./ended.ts";
+import { answeredBy, type Ended, type Stored } from "./records.ts";
 import type { Prompt } from "./run.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
-import { TurnLog } from "./turn-log.ts";
 
 /** What a turn begins with whose model is called elsewhere. */
 export interface OpenInput {
@@ -110,7 +109,8 @@ export class OpenTurn implements AsyncDisposable {
   #isOver = false;
   #isOverdue = false;
 
-  private constructor(
+  /** @param store stores the end of the turn. */
+  constructor(
     prompt: Prompt,
     target: ProviderModel,
     store: (ended: Ended) => Promise<Stored>,
@@ -132,17 +132,6 @@ export class OpenTurn implements AsyncDisposable {
     this.ended.catch(() => undefined); // those who await it get the error
     if (turn.signal.aborted) void this.#stopped();
     else turn.signal.addEventListener("abort", () => void this.#stopped(), { once: true });
-  }
-
-  /** @param store stores the end of the turn. */
-  static async begin(
-    prompt: Prompt,
-    target: ProviderModel,
-    store: (ended: Ended) => Promise<Stored>,
-  ): Promise<OpenTurn> {
-    const { begun, turn, chats } = prompt;
-    const log = begun.isNew ? undefined : await TurnLog.read(chats, turn.chatId, begun.user);
-    return new OpenTurn(prompt, target, store, log?.kept ?? []);
   }
 
   /**
@@ -199,7 +188,7 @@ export class OpenTurn implements AsyncDisposable {
     } catch (error) {
       this.#closing = undefined;
       const isOver = isThroughlineError(error, ...lost);
-      if (isOver || this.#isOverdue || this.#prompt.turn.isFenced) this.#abandon(error);
+      if (isOver || this.#isOverdue || this.#prompt.turn.fenced) this.#abandon(error);
       throw error;
     }
     return this.#prompt.turn.done;
@@ -258,7 +247,7 @@ export class OpenTurn implements AsyncDisposable {
 
   async #stopped(): Promise<void> {
     const { turn, timers } = this.#prompt;
-    if (turn.isFenced) {
+    if (turn.fenced) {
       this.#abandon(turn.signal.reason);
       return;
     }

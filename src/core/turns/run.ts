@@ -5,8 +5,7 @@ import { utteranceOf } from "../chat/working-memory.ts";
 import { conflict, type ThroughlineError } from "../errors.ts";
 import type { TurnHooks, TurnPart } from "../extension.ts";
 import { inSpan } from "../telemetry.ts";
-import { type Begun, beginRetry, beginTurn } from "./begun.ts";
-import { type Ended, endTurn, type Stored } from "./ended.ts";
+import { type Begun, beginTurn, type Ended, endTurn, type Stored } from "./records.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
 import { isDismissed, storedAnswer } from "./turn-log.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
@@ -75,9 +74,8 @@ async function runWith(
 ): Promise<TurnAnswer> {
   const { chatId, span, retryId } = turn;
   turn.assertUnfenced();
-  const begin = retryId === undefined ? beginTurn : beginRetry;
   const begun = await ports.chats.change(chatId, (transaction) =>
-    begin(ports, transaction, turn, answerer.target),
+    beginTurn(ports, transaction, turn, answerer.target),
   );
   turn.files = [];
   if (begun.resolution.ended === "period") ports.sessions.announceEnd(chatId, "period");

@@ -149,7 +149,7 @@ export async function chooseIn(
   messageId: string,
 ): Promise<StoredMessage> {
   const { chatId, head } = transaction;
-  const answer = await shownStill(chats, chatId, messageId);
+  const answer = await stillShown(chats, chatId, await chats.logs.find(chatId, messageId));
   if (answer === undefined || answer.role !== "assistant") throw notFound(chatId, "answer");
   if (head.open_turn !== undefined || head.pending !== undefined) {
     throw conflict("a message of this chat has no answer yet: answer or dismiss it first");
@@ -209,7 +209,9 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
   // One whose model was called elsewhere has an answer of any id.
   const isOther = own === undefined && retryId === undefined;
   const log = await TurnLog.read(chats, chatId, user, own?.seq);
-  const assistant = (isOther ? log.answer : undefined) ?? (await shownStill(chats, chatId, ownId));
+  const assistant =
+    (isOther ? log.answer : undefined) ??
+    (await stillShown(chats, chatId, await chats.logs.find(chatId, ownId)));
   if (assistant === undefined || head.session === null) return undefined;
   turn.add({ type: "accepted", user });
   for (const { message } of log.stepsOf(turn).steps) {
@@ -230,12 +232,7 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
   };
 }
 
-/** A message that may be replayed. */
-async function shownStill(chats: Chats, chatId: string, id: string) {
-  return stillShown(chats, chatId, await chats.logs.find(chatId, id));
-}
-
-/** The same, once its record was read. */
+/** A message that may be replayed, by its record. */
 async function stillShown(
   chats: Chats,
   chatId: string,
@@ -280,8 +277,11 @@ export async function storedWords(chats: Chats, chatId: string, id: string | und
   const { open_turn: open, pending = [] } = (await chats.existing(chatId)).head;
   const unanswered = open === undefined ? pending : [open.id, ...pending];
   for (const each of id === undefined ? unanswered : [id]) {
-    const shown = id === undefined ? chats.find(chatId, each) : shownStill(chats, chatId, each);
-    const record = (await shown) ?? (await waitingInput(chats.logs, chatId, each));
+    const shown =
+      id === undefined
+        ? await chats.find(chatId, each)
+        : await stillShown(chats, chatId, await chats.logs.find(chatId, each));
+    const record = shown ?? (await waitingInput(chats.logs, chatId, each));
     const content = record?.["content"];
     const isSaid = typeof content === "string" && (record?.["role"] ?? "user") === "user";
     if (record === undefined || !isSaid) continue; // erased

@@ -92,7 +92,8 @@ export class Turn {
   readonly signal: AbortSignal = this.#controller.signal;
   readonly #progress: TurnProgress[] = [];
   #wake = Promise.withResolvers<void>();
-  #fenced: Error | undefined;
+  /** Why nothing more may be stored. */
+  fenced: Error | undefined;
   #ended = false;
   readonly #result = Promise.withResolvers<TurnAnswer>();
 
@@ -125,17 +126,13 @@ export class Turn {
 
   /** Another process may have taken the chat over: asks no further, and nothing more is stored. */
   fence(error: Error): void {
-    this.#fenced ??= error;
+    this.fenced ??= error;
     this.#controller.abort(error);
-  }
-
-  get isFenced(): boolean {
-    return this.#fenced !== undefined;
   }
 
   /** Call it before anything is stored. @throws what the turn was fenced with. */
   assertUnfenced(): void {
-    if (this.#fenced !== undefined) throw this.#fenced;
+    if (this.fenced !== undefined) throw this.fenced;
   }
 
   /** Everything that happened and will happen; ends with the result, or throws what `done` rejects with. */

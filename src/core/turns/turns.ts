@@ -10,14 +10,14 @@ import type { ListOptions, ModelList, Responders } from "../models/responder.ts"
 import { aName, anObject, checkArgument } from "../options.ts";
 import { checkId } from "../storage/batch.ts";
 import { until } from "../timers.ts";
-import { keepPending, retriedWith } from "./begun.ts";
+import { modelFor, stillConfigured } from "./ask.ts";
 import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt.ts";
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
+import { keepPending, retriedWith } from "./records.ts";
 import { type Answerer, isBeingAnswered, run } from "./run.ts";
 import { checkTurnId, Turn, type Words } from "./turn.ts";
 import { chooseIn, dismissTurns, newestWords, storedWords, TurnLog } from "./turn-log.ts";
 import { closed } from "./turn-queue.ts";
-import { modelFor, stillConfigured } from "./turn-target.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 
 export interface TurnInput extends Target {
@@ -79,7 +79,7 @@ export class Turns {
     }
     const own = files.map(({ attachment }) => attachment);
     const words = { content, id, name, synthetic, extra, files, attachments: own };
-    return this.#take(chatId, words, { provider, model }).turn;
+    return this.#take(chatId, words, { provider, model });
   }
 
   /**
@@ -102,33 +102,32 @@ export class Turns {
     const { provider, model } = target;
     const { chats } = this.#ports;
     const { id, content, extra, exact } = input;
-    if (content === undefined) {
-      const words = await storedWords(chats, chatId, id);
-      return this.#open(chatId, { ...words, isAgain: id !== undefined }, { provider, model });
-    }
     const isAlone = extra === undefined && exact === undefined;
     const isEmpty = typeof content !== "string" || (content === "" && isAlone);
-    if (isEmpty) {
+    if (content !== undefined && isEmpty) {
       throw invalid("content must be a string with something in it, or come with extra or exact");
     }
-    return this.#open(chatId, { ...input, content }, { provider, model });
-  }
-
-  async #open(chatId: string, words: Given, target: ProviderModel): Promise<Opened> {
-    const { chats } = this.#ports;
+    const words: Given =
+      content === undefined
+        ? { ...(await storedWords(chats, chatId, id)), isAgain: id !== undefined }
+        : { ...input, content };
     const handed = Promise.withResolvers<OpenTurn>();
     const open = async (): Promise<Answerer> => {
       // It may be gone since it was read.
       if (words.isAgain === true) await storedWords(chats, chatId, words.id);
       const answer: Answerer["answer"] = async (prompt, end) => {
-        const begun = await OpenTurn.begin(prompt, target, end);
-        handed.resolve(begun);
-        return begun.ended;
+        const { turn, begun } = prompt;
+        const log = begun.isNew ? undefined : await TurnLog.read(chats, turn.chatId, begun.user);
+        const opened = new OpenTurn(prompt, target, end, log?.kept ?? []);
+        handed.resolve(opened);
+        return opened.ended;
       };
-      return { target, answer };
+      return { target: { provider, model }, answer };
     };
-    const { turn, isTaken } = this.#take(chatId, words, target, open);
-    if (!isTaken) return { state: "running", turn };
+    const turn = this.#turnOf(chatId, words);
+    const known = this.#known(turn);
+    if (known !== undefined) return { state: "running", turn: known };
+    this.#enqueue(turn, target, open);
     const opening = Promise.race([handed.promise, turn.done]);
     this.#opening.set(turn, opening);
     const opened = await opening;
@@ -145,42 +144,28 @@ export class Turns {
     return open instanceof OpenTurn ? open : undefined;
   }
 
-  /**
-   * Queues a message.
-   *
-   * @param choose finds what answers it. By default a model that is configured here.
-   * @returns the turn of this message, and whether it was taken now: else it runs or waits already.
-   */
-  #take(
-    chatId: string,
-    words: Given,
-    asked: Target,
-    choose?: () => Promise<Answerer>,
-  ): { readonly turn: Turn; readonly isTaken: boolean } {
-    const { id: _, ...said } = words;
-    const isFresh = words.id === undefined;
-    const id = words.id ?? this.#ports.newId();
+  /** The turn of a message, that is not queued. @throws ThroughlineError `THROUGHLINE_INVALID`: its id or name. */
+  #turnOf(chatId: string, words: Given): Turn {
+    const { id = this.#ports.newId() } = words;
     checkTurnId(id);
     checkPersonName(words.name);
+    return new Turn({ ...words, chatId, id, isFresh: words.id === undefined });
+  }
+
+  /** The turn of the same message that runs or waits. @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`. */
+  #known({ chatId, id, content, attachments }: Turn): Turn | undefined {
     const known = this.#ports.queue.find(chatId, id);
-    const turn = new Turn({ ...said, chatId, id, isFresh });
-    if (known !== undefined) {
-      const isSame = known.content === turn.content;
-      if (isSame && sameFiles(known.attachments, turn.attachments)) {
-        return { turn: known, isTaken: false };
-      }
-      throw new ThroughlineError("this id is in use for another message", {
-        code: "THROUGHLINE_ID_CONFLICT",
-      });
-    }
-    this.#closing.signal.throwIfAborted();
-    const { maxQueued, queue } = this.#ports;
-    if (queue.count(chatId) > maxQueued) {
-      throw new ThroughlineError(`${maxQueued} messages wait in this chat already`, {
-        code: "THROUGHLINE_BUSY",
-      });
-    }
-    return { turn: this.#enqueue(turn, asked, choose), isTaken: true };
+    if (known === undefined) return undefined;
+    if (known.content === content && sameFiles(known.attachments, attachments)) return known;
+    throw new ThroughlineError("this id is in use for another message", {
+      code: "THROUGHLINE_ID_CONFLICT",
+    });
+  }
+
+  /** Queues the turn of a message, or joins the one that runs or waits. */
+  #take(chatId: string, words: Given, asked: Target): Turn {
+    const turn = this.#turnOf(chatId, words);
+    return this.#known(turn) ?? this.#enqueue(turn, asked);
   }
 
   /** What a new period runs on. */
@@ -284,7 +269,7 @@ export class Turns {
     const model = asked.model || undefined;
     const isNamed = (provider ?? model) !== undefined;
     const target = isNamed ? { provider, model } : await stillConfigured(this.#ports, chatId, own);
-    return this.#take(chatId, words, target).turn;
+    return this.#take(chatId, words, target);
   }
 
   /**
@@ -385,12 +370,20 @@ export class Turns {
     while (this.#own.size > 0) await Promise.all(this.#own.values());
   }
 
+  /** @param choose finds what answers. By default a model that is configured here. */
   #enqueue(
     turn: Turn,
     asked: Target,
     choose: () => Promise<Answerer> = () => modelFor(this.#ports, turn.chatId, asked),
   ): Turn {
-    const ended = this.#ports.queue.add(turn, {
+    this.#closing.signal.throwIfAborted();
+    const { maxQueued, queue } = this.#ports;
+    if (queue.count(turn.chatId) > maxQueued) {
+      throw new ThroughlineError(`${maxQueued} messages wait in this chat already`, {
+        code: "THROUGHLINE_BUSY",
+      });
+    }
+    const ended = queue.add(turn, {
       closing: this.#closing.signal,
       // One that nothing here could answer is refused, and not kept.
       keep: async () => {
