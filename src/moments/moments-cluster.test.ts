@@ -321,6 +321,7 @@ test("where a disk refuses to delete a package of a forgotten chat, the others g
   const again = () =>
     forgetPackagesOf({ packages, forget }, throughline.chats, {
       at,
+      holds: () => false,
       begun: new Map(),
       isEmpty: false,
       end: 1,

@@ -57,7 +57,8 @@ async function forget(log: ChatLog, chatId: string): Promise<Forgotten> {
   const given = { at, id: newId() };
   let said = state.head && (await lastSaid(logs, chatId, state));
   if (said === undefined && (await hasFiles(log, chatId))) said = [];
-  const begin = async () => said && tombstones.begin(chatId, given, said);
+  const createdAt = state.head?.created_at;
+  const begin = async () => said && tombstones.begin(chatId, given, said, createdAt);
   let mark = await begin();
   // What is appended from here on goes with the log: others must not hear it after they removed the rest.
   log.unheard.add(chatId);
@@ -99,15 +100,15 @@ async function forget(log: ChatLog, chatId: string): Promise<Forgotten> {
 /**
  * Finishes what a dead process began: forgetting, and copies that are not whole.
  *
- * @param recreated chats that this start made again from a journal, which may be older than their marks.
+ * @param recreated chats that this start made again from a journal, which may be of before they were forgotten.
  */
 export async function finishForgetting(log: ChatLog, recreated: readonly string[]): Promise<void> {
   const { logs, tombstones } = log;
   const forgotten = await tombstones.after(0);
   for (const chatId of recreated) {
-    const at = forgotten.at(chatId) ?? Number.NEGATIVE_INFINITY;
     const state = await log.state(chatId).catch(() => undefined); // reading it reports what is wrong
-    if (Date.parse(state?.head?.updated_at ?? "") <= at) await remove(log, chatId);
+    const createdAt = state?.head?.created_at;
+    if (createdAt !== undefined && forgotten.holds(chatId, createdAt)) await remove(log, chatId);
   }
   const { begun } = forgotten;
   const gone = new Map(begun);

@@ -13,6 +13,7 @@ import { systemError } from "../../../test/support/system-error.ts";
 import { silentLogger } from "../logger.ts";
 import type { Disk } from "../storage/disk/disk.ts";
 import { silentTelemetry } from "../telemetry.ts";
+import { openThroughline } from "../throughline.ts";
 import { Chats } from "./chats.ts";
 
 const said = (content: string) => ({ role: "user", content }) as const;
@@ -159,3 +160,32 @@ test("each record begins with its id and number in the file, whatever names its 
   assert.deepEqual(Object.getOwnPropertyDescriptor(JSON.parse(line), "__proto__")?.value, { x: 1 });
   await storage.close();
 });
+
+for (const now of ["2026-03-01T12:00:01.000Z", "2026-03-01T11:05:00.000Z"]) {
+  test(`what is said at ${now} in a chat that was forgotten at 12:00 survives a power cut`, async () => {
+    const disk = new SimulatedDisk();
+    const clock = new HeldClock("2026-03-01T11:59:59.000Z");
+    const open = async (on: Disk) => {
+      const { storage } = await openOn(on, { segmentBytes: 65_536 });
+      return openThroughline({ storage, clock });
+    };
+    const { chats } = await open(disk);
+    await chats.append("b", [said("other")]);
+    await chats.append("a", [said("old")]);
+    clock.pass(1_000);
+    await chats.forget("a");
+    clock.set(now);
+    await chats.append("a", [said("new")]);
+    clock.set("2026-03-01T12:30:00.000Z");
+    for (const image of crashImages(disk, { maxImages: 60 })) {
+      const again = await open(image);
+      const { messages } = await again.chats.messages("a");
+      assert.deepEqual(
+        messages.map(({ content }) => content),
+        ["new"],
+        image.label,
+      );
+      await again.close();
+    }
+  });
+}

@@ -47,6 +47,8 @@ export interface OtherMemory {
 export interface ForgottenChats {
   /** When this chat was last forgotten, in milliseconds since 1970. `undefined`: it was not. */
   at(chatId: string): number | undefined;
+  /** Whether the chat of this id that was created at this instant was forgotten: clocks are set, and one may come after. */
+  holds(chatId: string, createdAt: string): boolean;
   /** The marks of those whose forgetting has begun and not ended, by the hash of the chat. */
   readonly begun: ReadonlyMap<string, Mark>;
   readonly isEmpty: boolean;
@@ -83,16 +85,19 @@ export class Tombstones {
    * Marks a chat, unless the disk is full: then `undefined`.
    *
    * @param messageIds of what people said in it, oldest first.
+   * @param created_at of its head, if it has one.
    */
   async begin(
     chatId: string,
     given: MarkInput,
     messageIds: readonly string[],
+    created_at?: string,
   ): Promise<Mark | undefined> {
     const mark = { ...given, hash: hashOf(chatId) };
     const messages = messageIds.slice(-maxMessages).map(shortHashOf);
     try {
-      await this.#logs.append(key, [{ ...mark, state: "begun", messages }]);
+      const begun = { ...mark, state: "begun", messages };
+      await this.#logs.append(key, [created_at === undefined ? begun : { ...begun, created_at }]);
       return mark;
     } catch (error) {
       if (isThroughlineError(error, "THROUGHLINE_UNAVAILABLE")) return undefined;
@@ -130,10 +135,13 @@ export class Tombstones {
   async after(place: number, known: ReadonlySet<string> = new Set()): Promise<ForgottenChats> {
     const times = new Map<string, number>();
     const begun = new Map<string, Mark>();
+    const created = new Set<string>();
     let end = place;
-    for await (const { id, seq, hash, at, state } of this.#logs.read(key, { after: place })) {
+    for await (const record of this.#logs.read(key, { after: place })) {
+      const { id, seq, hash, at, state, created_at } = record;
       end = seq;
       if (known.has(id.replace(doneSuffix, ""))) continue;
+      if (created_at !== undefined) created.add(`${String(created_at)} ${String(hash)}`);
       const mark = { id, hash: String(hash), at: String(at) };
       if (state === "begun") begun.set(mark.hash, mark);
       else begun.delete(mark.hash);
@@ -142,7 +150,9 @@ export class Tombstones {
       times.set(mark.hash, Math.max(times.get(mark.hash) ?? Number.NEGATIVE_INFINITY, time));
     }
     const timeOf = (chatId: string) => times.get(hashOf(chatId));
-    return { at: timeOf, begun, isEmpty: times.size === 0, end };
+    const holds = (chatId: string, createdAt: string) =>
+      created.has(`${createdAt} ${hashOf(chatId)}`);
+    return { at: timeOf, holds, begun, isEmpty: times.size === 0, end };
   }
 
   /** Where the marks end. */
