@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import sharp from "sharp";
+import { HeldClock } from "../../test/support/held-clock.ts";
 import { bucket, newHome, praise, sessionId, started } from "../../test/support/moments-home.ts";
 import type { RemovalReceipt } from "../core/chat/forget.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
@@ -94,24 +95,28 @@ test("a damaged package of a chat that was forgotten while moments were not load
   assert.deepEqual(readdirSync(join(home, "feedback")), []);
 });
 
-test("packages that a chat made after it was forgotten and begun again stay at the next start", async (t) => {
-  const home = newHome(t);
-  const first = await openThroughline({ home });
-  const moments = await started(first);
-  await first.chats.append("a", [{ role: "user", content: "Hello" }]);
-  await first.chats.forget("a");
-  await first.chats.append("a", [{ role: "user", content: "Hello again" }]);
-  await feed(moments);
-  const receipt = moments.recorder.record(praise);
-  await receipt.whenDurable();
-  await first.close();
-  await using second = await openThroughline({ home });
-  const { packages } = await started(second);
-  assert.deepEqual(
-    (await packages.list()).packages.map(({ name }) => name),
-    [receipt.name],
-  );
-});
+for (const now of ["2026-03-01T12:00:01.000Z", "2026-03-01T11:05:00.000Z"]) {
+  test(`packages that a chat made at ${now} after it was forgotten at 12:00 and begun again stay at the next start`, async (t) => {
+    const home = newHome(t);
+    const clock = new HeldClock("2026-03-01T12:00:00.000Z");
+    const first = await openThroughline({ home, clock });
+    const moments = await started(first);
+    await first.chats.append("a", [{ role: "user", content: "Hello" }]);
+    await first.chats.forget("a");
+    clock.set(now);
+    await first.chats.append("a", [{ role: "user", content: "Hello again" }]);
+    await feed(moments);
+    const receipt = moments.recorder.record(praise);
+    await receipt.whenDurable();
+    await first.close();
+    await using second = await openThroughline({ home, clock });
+    const { packages } = await started(second);
+    assert.deepEqual(
+      (await packages.list()).packages.map(({ name }) => name),
+      [receipt.name],
+    );
+  });
+}
 
 test("without a bucket nobody waits for an upload", async (t) => {
   await using throughline = await openThroughline({ home: newHome(t) });

@@ -47,8 +47,11 @@ export async function forgetPackagesOf(
     for (const chatId of chatIds) {
       const forgottenAt = forgotten.at(chatId);
       if (forgottenAt === undefined) continue;
-      const isThere = (await chats.state(chatId)).head !== undefined;
-      if (isThere && at > forgottenAt) continue;
+      const { head } = await chats.state(chatId);
+      const createdAt = head && Date.parse(head.created_at);
+      // Where the clock was set back, the chat that is there is older than the mark, and not what it is of.
+      const isNew = createdAt !== undefined && at >= Math.min(createdAt, forgottenAt + 1);
+      if (isNew) continue;
       failed += (await kept.forget({ name })).failed.length;
       break;
     }
