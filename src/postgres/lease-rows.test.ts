@@ -256,7 +256,7 @@ test(
   async () => {
     const companion = newCompanion();
     const pool = new CutPool();
-    await using storage = await join({ companion, pool, leaseMs: 600_000, timeoutMs: 300 });
+    await using storage = await join({ companion, pool, leaseMs: 600_000, timeoutMs: 2_000 });
     const lease = await storage.leases.acquire(chat);
     pool.isCut = true;
     await rows(endConnections, [`cut-${count}`]);
