@@ -1,6 +1,7 @@
 import { attachmentsOf, type GivenFile, sameFiles, takenFiles } from "../chat/attachments.ts";
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { StoredMessage } from "../chat/message.ts";
+import { checkLength } from "../chat/message-input.ts";
 import { checkPersonName } from "../chat/person-name.ts";
 import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
@@ -162,6 +163,7 @@ export class Turns {
     const id = words.id ?? this.#ports.newId();
     checkTurnId(id);
     checkPersonName(words.name);
+    checkLength(words.content);
     const known = this.#ports.queue.find(chatId, id);
     const turn = new Turn({ ...said, chatId, id, isFresh });
     if (known !== undefined) {
