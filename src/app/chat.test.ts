@@ -90,6 +90,13 @@ test("a message that is refused leaves its files to the next one, and the reason
   );
 });
 
+test("an answer with separators of lines and paragraphs is shown whole", async (t) => {
+  const companion = await companionOf(t, [["a\u2028b", "\u2029c."]]);
+  const io = fakeIo("Hello\n");
+  assert.equal(await talk(companion, io), 0);
+  assert.equal(io.output.text, "a\u2028b\u2029c.\n");
+});
+
 test("a command before /attach is run once", async (t) => {
   const companion = await companionOf(t, [["One."]]);
   await companion.throughline.chats.append(chatId, [{ role: "user", content: "old" }]);
