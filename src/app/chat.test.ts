@@ -97,6 +97,13 @@ test("an answer with separators of lines and paragraphs is shown whole", async (
   assert.equal(io.output.text, "a\u2028b\u2029c.\n");
 });
 
+test("a piped line with separators of lines and paragraphs is one message", async (t) => {
+  const companion = await companionOf(t, [["One."]]);
+  const content = "a\u2028b\u2029c";
+  assert.equal(await talk(companion, fakeIo(`${content}\r\n`)), 0);
+  assert.deepEqual(await said(companion), [`user: ${content}`, "assistant: One."]);
+});
+
 test("a command before /attach is run once", async (t) => {
   const companion = await companionOf(t, [["One."]]);
   await companion.throughline.chats.append(chatId, [{ role: "user", content: "old" }]);
