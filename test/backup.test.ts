@@ -174,6 +174,20 @@ test("a backup with one other byte, or without a file, is refused, and names the
   assert.equal((await runCli(["restore", backup], { home: restored })).code, 0);
 });
 
+test("a restore says that consent which was withdrawn since holds again", async (t) => {
+  const { folder, home } = await homeOf(t, 1);
+  const [backup, restored] = [join(folder, "backup"), join(folder, "restored")];
+  const consent = join(home, "consent.json");
+  const given = JSON.stringify({ messages: true, frames: true, wording: "Pictures too?" });
+  fs.writeFileSync(consent, given);
+  assert.equal((await runCli(["backup", backup], { home })).code, 0);
+  fs.rmSync(consent);
+  const { code, out } = await runCli(["restore", backup], { home: restored });
+  assert.equal(code, 0);
+  assert.equal(fs.readFileSync(join(restored, "consent.json"), "utf8"), given);
+  assert.match(out, /\nConsent that was withdrawn after that holds again: withdraw it again\.\n/);
+});
+
 test("a restored configuration that names another machine is named, and so is the address by serve", async (t) => {
   const folder = temporaryDirectory(t);
   const [home, directory, restored] = ["home", "copy", "restored"].map((name) =>

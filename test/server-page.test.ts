@@ -30,6 +30,34 @@ for (const path of allViews) {
   });
 }
 
+/** What browsers send for a click on a link of another site. */
+const link = {
+  "sec-fetch-site": "cross-site",
+  "sec-fetch-mode": "navigate",
+  "sec-fetch-dest": "document",
+  accept: "text/html",
+};
+
+for (const path of allViews) {
+  test(`a link on another site opens ${path}, which nobody may frame`, async () => {
+    const c = await companion([], { token });
+    const response = await c.ask(path, { headers: link });
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get("content-security-policy") ?? "", /frame-ancestors 'none'/);
+    const framed = await c.ask(path, { headers: { ...link, "sec-fetch-dest": "iframe" } });
+    await problemOf(framed, 403, "THROUGHLINE_FORBIDDEN");
+  });
+}
+
+test("a link on another site leads to no path beside the page, and no form there posts to it", async () => {
+  const c = await companion();
+  for (const path of ["/api/chats", "/api/session", "/metrics", "/healthz", "/nowhere"]) {
+    await problemOf(await c.ask(path, { headers: link }), 403, "THROUGHLINE_FORBIDDEN");
+  }
+  const post = await c.ask("/chats", { method: "POST", headers: link });
+  await problemOf(post, 403, "THROUGHLINE_FORBIDDEN");
+});
+
 for (const path of [
   "/chats/a/b",
   "/moods",

@@ -22,7 +22,7 @@ export class AttachedFiles {
     this.#io = io;
   }
 
-  /** What goes with the message that is sent now. */
+  /** What goes with the next message. */
   get files(): readonly GivenFile[] {
     return this.#files;
   }

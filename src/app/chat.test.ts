@@ -74,6 +74,36 @@ test("/attach sends a file with the next message, and with no other", async (t) 
   );
 });
 
+test("a message that is refused leaves its files to the next one, and the reason speaks of a message", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "talk-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, "notes.md"), "# Tea");
+  const companion = await companionOf(t, [["One."], ["Two."]]);
+  const tooLong = "x".repeat(1024 * 1024 + 1);
+  const io = fakeIo(`/attach ${folder}/notes.md\n${tooLong}\nread this\nand now?\n`);
+  assert.equal(await talk(companion, io), 1);
+  assert.equal(io.output.text, "(the message is longer than 1048576 bytes)\nOne.\nTwo.\n");
+  const { messages } = await companion.throughline.chats.messages(chatId);
+  assert.deepEqual(
+    messages.map(({ attachments }) => attachments?.map(({ name }) => name)),
+    [["notes.md"], undefined, undefined, undefined],
+  );
+});
+
+test("an answer with separators of lines and paragraphs is shown whole", async (t) => {
+  const companion = await companionOf(t, [["a\u2028b", "\u2029c."]]);
+  const io = fakeIo("Hello\n");
+  assert.equal(await talk(companion, io), 0);
+  assert.equal(io.output.text, "a\u2028b\u2029c.\n");
+});
+
+test("a piped line with separators of lines and paragraphs is one message", async (t) => {
+  const companion = await companionOf(t, [["One."]]);
+  const content = "a\u2028b\u2029c";
+  assert.equal(await talk(companion, fakeIo(`${content}\r\n`)), 0);
+  assert.deepEqual(await said(companion), [`user: ${content}`, "assistant: One."]);
+});
+
 test("a command before /attach is run once", async (t) => {
   const companion = await companionOf(t, [["One."]]);
   await companion.throughline.chats.append(chatId, [{ role: "user", content: "old" }]);

@@ -168,9 +168,10 @@ export class Talk {
     const { path, logger } = this.#options;
     const body = messageBody(text, this.#attached.files, this.#models.target);
     const routes = this.#routes;
-    this.#attached.clear(); // the message has them
     const turn = { routes, path, events: routes.events(`${path}/messages`, body) };
-    yield* turnEvents(turn, signal, this.#notices);
+    // A message that is refused leaves its files to the next one.
+    const accepted = () => this.#attached.clear();
+    yield* turnEvents(turn, signal, { ...this.#notices, accepted });
     logger.debug({ path, intent }, "the turn is remembered");
   }
 

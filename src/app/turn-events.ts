@@ -5,6 +5,8 @@ import type { answerJson } from "../server/wire.ts";
 
 /** What a terminal is told of a turn beside its words. */
 export interface Notices {
+  /** The message is stored. */
+  accepted?(): void;
   /** Before the answer's first word. */
   early(text: string): Promise<void>;
   /** After its last. */
@@ -43,6 +45,7 @@ export async function* turnEvents(
     for await (const { name, data } of events) {
       if (name === "accepted") {
         hasBegun = true;
+        notices.accepted?.();
         if (signal.aborted) stop();
       } else if (name === "text") yield { type: "text", text: String(data["text"]) };
       else if (name === "notice") {

@@ -91,13 +91,36 @@ test("Ctrl-C is told, and not while it is pasted", async (t) => {
   assert.equal(count, 1);
 });
 
-test("a pipe's lines are its lines, and nothing is written", async () => {
+for (const [says, bytes, wanted] of [
+  ["its lines", "one\r\ntwo\n", ["one", "two"]],
+  ["empty lines", "\n\r\none\n\n", ["", "", "one", ""]],
+  ["a last line without an end", "one\ntwo", ["one", "two"]],
+  ["no line of an empty one", "", []],
+  [
+    "separators of lines and paragraphs, and a CR alone, as a part of a line",
+    "a\u2028b\u2029c\rd\n🗼\u2028\n",
+    ["a\u2028b\u2029c\rd", "🗼\u2028"],
+  ],
+] as const) {
+  test(`a pipe's reader gives ${says}, at once and byte by byte, and writes nothing`, async () => {
+    for (const pieces of [[bytes], Array.from(Buffer.from(bytes), (byte) => Buffer.of(byte))]) {
+      const input = new PassThrough();
+      const output = new Collected();
+      const reader = readLines({ input, output, isInteractive: false });
+      for (const piece of pieces) input.write(piece);
+      input.end();
+      for (const value of wanted) assert.deepEqual(await reader.next(), { value, done: false });
+      assert.equal((await reader.next()).done, true);
+      assert.equal(output.text, "");
+    }
+  });
+}
+
+test("a pipe's reader that is closed lets go of a pipe that stays open", async () => {
   const input = new PassThrough();
-  const output = new Collected();
-  const reader = readLines({ input, output, isInteractive: false });
-  input.end("one\r\ntwo\n");
+  const reader = readLines({ input, output: new Collected(), isInteractive: false });
+  input.write("one\ntwo");
   assert.equal((await reader.next()).value, "one");
-  assert.equal((await reader.next()).value, "two");
-  assert.equal((await reader.next()).done, true);
-  assert.equal(output.text, "");
+  reader.close();
+  assert.ok(input.destroyed);
 });

@@ -25,18 +25,28 @@ export function readLines(io: Pick<Io, "input" | "output" | "isInteractive">): L
 }
 
 function pipedLines(input: Readable): LineReader {
-  const lines = createInterface({
-    input,
-    terminal: false,
-    crlfDelay: Number.POSITIVE_INFINITY,
-  });
-  const iterator = lines[Symbol.asyncIterator]();
+  const lines = linesOf(input);
   return {
-    next: () => iterator.next(),
+    next: () => lines.next(),
     prompt: () => undefined,
     onInterrupt: () => undefined,
-    close: () => lines.close(),
+    close: () => void input.destroy(), // one that stays open would keep the process alive
   };
+}
+
+/** Splits at LF and CRLF alone: readline splits at U+2028 and U+2029 too, which are part of what is said. */
+async function* linesOf(input: Readable): AsyncGenerator<string, undefined> {
+  let line = "";
+  for await (const text of input.setEncoding("utf8")) {
+    const [first = "", ...others] = String(text).split("\n");
+    line += first;
+    for (const next of others) {
+      yield line.replace(/\r$/, "");
+      line = next;
+    }
+  }
+  if (line !== "") yield line;
+  return undefined;
 }
 
 /**

@@ -90,7 +90,7 @@ export class Routes {
       const [last = "", ...whole] = `${rest}${piece}`.split("\n\n").reverse();
       rest = last;
       for (const text of whole.reverse()) {
-        const [, name, data] = /^event: (.*)\ndata: (.*)$/.exec(text) ?? [];
+        const [, name, data] = /^event: ([^\n]*)\ndata: ([^\n]*)$/.exec(text) ?? [];
         if (name === undefined || data === undefined) continue; // it says that it is there
         if (name === "error") throw this.#at.errorOf(request, { status: 500, text: data });
         yield { name, data: JSON.parse(data) };

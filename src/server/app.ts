@@ -109,6 +109,9 @@ function guarded(state: ServerState): MiddlewareHandler<Env> {
       host: req.header("host"),
       origin: req.header("origin"),
       site: req.header("sec-fetch-site"),
+      mode: req.header("sec-fetch-mode"),
+      dest: req.header("sec-fetch-dest"),
+      readsPage: req.method === "GET" && isPagePath(req.path),
       url,
       target,
     };

@@ -5,13 +5,10 @@ import { allowedHosts, checkHostName, isLoopback, refusalOf } from "./guard.ts";
 
 const hosts = allowedHosts({ host: "127.0.0.1", port: 7423 }, ["nova.example", "nova.local:8443"]);
 
-function refusal(
-  host: string | undefined,
-  more: { origin?: string; site?: string; url?: string; target?: string } = {},
-) {
-  const url = new URL(more.url ?? `http://${host ?? "127.0.0.1:7423"}/api/chats`);
-  const { origin, site, target } = more;
-  return refusalOf({ host, origin, site, url, target }, hosts);
+function refusal(host: string | undefined, more: Partial<Parameters<typeof refusalOf>[0]> = {}) {
+  const url = new URL(`http://${host ?? "127.0.0.1:7423"}/api/chats`);
+  const none = { origin: undefined, site: undefined, mode: undefined, dest: undefined };
+  return refusalOf({ ...none, host, url, target: undefined, readsPage: false, ...more }, hosts);
 }
 
 for (const [host, isAllowed] of [
@@ -20,6 +17,8 @@ for (const [host, isAllowed] of [
   ["[::1]:7423", true],
   ["nova.example", true],
   ["nova.example:7423", true],
+  ["LOCALHOST:7423", true],
+  ["Nova.Example", true],
   ["nova.local:8443", true],
   ["nova.local:7423", false],
   ["nova.local", false],
@@ -27,6 +26,7 @@ for (const [host, isAllowed] of [
   ["127.0.0.1:7424", false],
   ["localhost", false],
   ["evil.example:7423", false],
+  ["EVIL.example:7423", false],
   ["a.nova.example", false],
   ["127.0.0.2:7423", false],
   [undefined, false],
@@ -70,6 +70,34 @@ for (const [site, isAllowed] of [
   });
 }
 
+for (const [mode, dest, readsPage, isAllowed] of [
+  ["navigate", "document", true, true],
+  ["navigate", "document", false, false],
+  ["navigate", "iframe", true, false],
+  ["navigate", "frame", true, false],
+  ["navigate", "object", true, false],
+  ["navigate", "embed", true, false],
+  ["navigate", undefined, true, false],
+  ["no-cors", "document", true, false],
+  ["no-cors", "script", true, false],
+  ["cors", "empty", true, false],
+  [undefined, undefined, true, false],
+] as const) {
+  const what = `Sec-Fetch-Mode ${mode} and -Dest ${dest}, ${readsPage ? "of" : "not of"} the page`;
+  test(`from another site, ${what}, is ${isAllowed ? "let in" : "turned away"}`, () => {
+    for (const site of ["cross-site", "same-site"]) {
+      const refused = refusal("127.0.0.1:7423", { site, mode, dest, readsPage });
+      assert.equal(refused === undefined, isAllowed, site);
+    }
+  });
+}
+
+test("a link opens the page neither under another host name nor for another origin", () => {
+  const link = { site: "cross-site", mode: "navigate", dest: "document", readsPage: true };
+  assert.notEqual(refusal("evil.example:7423", link), undefined);
+  assert.notEqual(refusal("127.0.0.1:7423", { ...link, origin: "http://evil.example" }), undefined);
+});
+
 test("a target that is not a path is turned away, also one that names this server", () => {
   for (const target of ["http://127.0.0.1:7423/", "*", "127.0.0.1:7423"]) {
     assert.notEqual(refusal("127.0.0.1:7423", { target }), undefined);
@@ -78,7 +106,7 @@ test("a target that is not a path is turned away, also one that names this serve
 });
 
 test("a host header that is not the URL's host is turned away", () => {
-  const url = "http://evil.example:7423/";
+  const url = new URL("http://evil.example:7423/");
   assert.notEqual(refusal("127.0.0.1:7423", { url }), undefined);
 });
 

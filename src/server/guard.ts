@@ -10,6 +10,11 @@ interface GuardedRequest {
   readonly origin: string | undefined;
   /** `Sec-Fetch-Site`. Browsers leave it out for plain-http names: depth, not the wall. */
   readonly site: string | undefined;
+  /** `Sec-Fetch-Mode` and `Sec-Fetch-Dest`. */
+  readonly mode: string | undefined;
+  readonly dest: string | undefined;
+  /** Whether it reads a file or view of the page: they hold no data. */
+  readonly readsPage: boolean;
   readonly url: URL;
   /** The request's target as it came over the wire, where that is known. */
   readonly target: string | undefined;
@@ -20,15 +25,21 @@ interface GuardedRequest {
  * names stop a page of another site whose name was made to point here.
  */
 export function refusalOf(request: GuardedRequest, hosts: AllowedHosts): string | undefined {
-  const { host, origin, site, url, target } = request;
+  const { origin, site, url, target } = request;
+  const host = request.host?.toLowerCase();
   if (target !== undefined && !target.startsWith("/")) return "the request's target is no path";
   const origins = host === undefined ? undefined : hosts.get(host);
   if (origins === undefined || url.host !== host) return "this server has no such host name";
   if (origin !== undefined && !origins.includes(origin)) return "other origins may not do that";
-  if (site !== undefined && site !== "same-origin" && site !== "none") {
+  if (site !== undefined && site !== "same-origin" && site !== "none" && !followsLink(request)) {
     return "other sites may not do that";
   }
   return undefined;
+}
+
+/** Whether a browser opens the page by a link, from wherever. In a frame it would be no document. */
+function followsLink({ mode, dest, readsPage }: GuardedRequest): boolean {
+  return readsPage && mode === "navigate" && dest === "document";
 }
 
 /** What a URL parser would change or drop before the routes see it. */

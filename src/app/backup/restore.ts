@@ -39,6 +39,7 @@ export async function restore(from: string, flags: Flags, context: Context): Pro
   const lines = [
     `Restored ${home}: ${contentText(list.totals)}.`,
     `It is as it was at ${list.made_at}. What was forgotten after that is back: forget it again.`,
+    "Consent that was withdrawn after that holds again: withdraw it again.",
     `Check it: throughline doctor --home ${home}`,
   ];
   const text = `${lines.join("\n")}\n`;

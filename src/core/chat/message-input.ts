@@ -1,7 +1,9 @@
 import { invalid } from "../errors.ts";
-import { checkJson, isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { checkJson, isJsonObject, type Json, type JsonObject, tooLarge } from "../json.ts";
 import { fitting, is, list, object, type Shape, text, word } from "../shape.ts";
 import { checkId } from "../storage/batch.ts";
+import { isLongerThan } from "../storage/key.ts";
+import { logLimits } from "../storage/log-store.ts";
 import { partialReasons, type Role, roles, type StoredMessage } from "./message.ts";
 import { checkPersonName } from "./person-name.ts";
 import { instantOf, stampOf } from "./stamp.ts";
@@ -78,7 +80,7 @@ export function roleOf(message: unknown): unknown {
  * can pass for a control record, or for one that is hidden.
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`: unknown role, content that is no text, a bad id, a
- *   known field of a wrong type.
+ *   known field of a wrong type. `THROUGHLINE_TOO_LARGE`.
  */
 export function messageRecord(
   input: unknown,
@@ -92,6 +94,7 @@ export function messageRecord(
   const role = roles.find((each) => each === roleOf(input));
   if (role === undefined) throw invalid(`message.role must be one of ${roles.join(", ")}`);
   if (typeof content !== "string") throw invalid("message.content must be a string");
+  checkLength(content);
   if (role === "user") checkPersonName(input["name"]);
   const record: Record<string, Json> = {
     id: id ?? newId(),
@@ -116,6 +119,12 @@ export function messageRecord(
   else if (extra !== undefined) record["extra"] = extra;
   checkJson(record, "message");
   return record as unknown as StoredMessage;
+}
+
+/** @throws ThroughlineError `THROUGHLINE_TOO_LARGE`: the words of a message alone are longer than a record. */
+export function checkLength(content: string): void {
+  if (!isLongerThan(content, logLimits.recordBytes)) return;
+  throw tooLarge(`the message is longer than ${logLimits.recordBytes} bytes`);
 }
 
 /**

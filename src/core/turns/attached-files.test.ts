@@ -224,7 +224,8 @@ test("a message whose file cannot be stored is not stored, and can be sent again
 test("a message that is refused leaves no file behind", async () => {
   const { turns, chats } = await world([]);
   const attachments = [png];
-  const long = turns.submit(chat, { content: "x".repeat(2 * 1024 * 1024), attachments });
+  const content = '"'.repeat(1024 * 1024); // as JSON it is too long
+  const long = turns.submit(chat, { content, attachments });
   await assert.rejects(long.done, { code: "THROUGHLINE_TOO_LARGE" });
   const forged = turns.submit(chat, { id: "retry:1", content: "x", attachments });
   await assert.rejects(forged.done, { code: "THROUGHLINE_INVALID" });

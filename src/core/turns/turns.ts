@@ -1,6 +1,7 @@
 import { attachmentsOf, type GivenFile, sameFiles, takenFiles } from "../chat/attachments.ts";
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { StoredMessage } from "../chat/message.ts";
+import { checkLength } from "../chat/message-input.ts";
 import { checkPersonName } from "../chat/person-name.ts";
 import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
@@ -149,6 +150,7 @@ export class Turns {
     const { id = this.#ports.newId() } = words;
     checkTurnId(id);
     checkPersonName(words.name);
+    checkLength(words.content);
     return new Turn({ ...words, chatId, id, isFresh: words.id === undefined });
   }
 
