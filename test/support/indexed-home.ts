@@ -7,6 +7,7 @@ import { randomId } from "../../src/core/ids.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { type Disk, directoryChanged, realDisk } from "../../src/core/storage/disk/disk.ts";
 import type { CollectionIndex } from "../../src/core/storage/files/collection-index.ts";
+import { coverageOf } from "../../src/core/storage/files/collection-index.ts";
 import { FileStorage } from "../../src/core/storage/files/file-storage.ts";
 import { FileIndex } from "../../src/core/storage/files/index.ts";
 import { openFileStorage } from "../../src/core/storage/files/open-file-storage.ts";
@@ -82,7 +83,7 @@ export async function openIndexed(home: string, options: IndexedHomeOptions = {}
   const { disk = realDisk, timers = systemTimers } = options;
   const { segmentBytes = 65_536, mostBehindBytes, homeTimers = systemTimers } = options;
   const index = new FileIndex(join(home, "index.db"), { mostBehindBytes, timers });
-  const coverage = index.coverageOf("chats", directoryChanged(join(home, "chats")));
+  const coverage = coverageOf(index, "chats", directoryChanged(join(home, "chats")));
   const open = index.open.bind(index);
   index.open = (part) => {
     open(part);

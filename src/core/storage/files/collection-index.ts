@@ -8,7 +8,7 @@ import type {
   SearchOptions,
 } from "../log-store.ts";
 import { endsOpen, queryPhrases } from "../search-words.ts";
-import type { FileIndex, IndexCoverage } from "./index.ts";
+import type { FileIndex } from "./index.ts";
 import { idToken, parseStored, pastAll } from "./index-schema.ts";
 import {
   type IndexEntry,
@@ -40,6 +40,28 @@ interface LogAhead {
   readonly passed: { readonly position: number; readonly seq: number };
 }
 
+/**
+ * What the index has of a collection when a home is opened.
+ *
+ * - `"all"`: every log. The last process noted so at its end, and no name in the directory changed since.
+ * - `"names"`: the same, but names changed: it is enough to compare them.
+ * - `"covered"`: every log, but for what the journal holds. What other programs changed is not known.
+ * - `"unknown"`: each log must be compared with it.
+ */
+type IndexCoverage = "all" | "names" | "covered" | "unknown";
+
+/** @param changed when the directory of the collection last changed. */
+export function coverageOf(
+  { covered, clean }: FileIndex,
+  collection: string,
+  changed: string | undefined,
+): IndexCoverage {
+  const noted = covered.get(collection);
+  if (noted === undefined) return "unknown";
+  if (noted === null || !clean) return "covered";
+  return noted === changed ? "all" : "names";
+}
+
 interface PlacedRow {
   readonly place: ListPlace;
   readonly row: LogRow;
@@ -62,6 +84,9 @@ export class CollectionIndex {
   readonly projection: LogProjection;
   /** In the order of their positions. */
   readonly #ahead = new Map<string, LogAhead>();
+  /** The mark, and the mark when all was heard that the thread said before it came there. */
+  #seenMark: number;
+  #heardMark: number;
   /** Logs in which damage was met. */
   readonly #damaged = new Set<string>();
   /** When the directory last changed by what this process did, noted at the end: the index has every log. */
@@ -75,10 +100,11 @@ export class CollectionIndex {
 
   /** @param changed when the directory of the collection last changed. */
   constructor(file: FileIndex, collection: string, projection: LogProjection, changed?: string) {
-    this.coverage = file.coverageOf(collection, changed);
+    this.coverage = coverageOf(file, collection, changed);
     this.file = file;
     this.collection = collection;
     this.projection = projection;
+    this.#seenMark = this.#heardMark = file.mark;
     file.open(this);
   }
 
@@ -202,29 +228,41 @@ export class CollectionIndex {
     this.coverage = "unknown";
     this.comparedAt = undefined;
     this.doubts++;
+    this.#seenMark = this.#heardMark = this.file.mark;
     this.onDoubt();
   }
 
   /** What the index has yet to read. What it has read by now is let go of. */
   #logsAhead(): ReadonlyMap<string, LogAhead> {
-    const { mark } = this.file;
+    this.#hear();
     for (const [key, { position }] of this.#ahead) {
-      if (position > mark) break;
+      if (position > this.#heardMark) break;
       this.#ahead.delete(key);
     }
     return this.#ahead;
   }
 
+  /** What the thread says of a doubt comes with the next pass of the event loop, its mark at once. */
+  #hear(): void {
+    const { mark } = this.file;
+    if (mark === this.#seenMark) return;
+    this.#seenMark = mark;
+    const heard = () => {
+      this.#heardMark = Math.max(this.#heardMark, mark);
+    };
+    setImmediate(() => setImmediate(heard));
+  }
+
   /** Notes where a log ends, which the journal holds. @param since where its last change begins. */
   #note(log: LogState, since: number): LogAhead {
     const { key, seq, end, crc, headJson, damaged } = log;
-    const { durable: position, mark } = this.file;
+    const { durable: position } = this.file;
     // What a removed log had is of no use for one that begins.
     const before = since === 0 ? undefined : this.#logsAhead().get(key);
     const ids = before?.ids ?? new Map<string, number>();
     let passed = before?.passed ?? { position, seq };
     let readIds = before?.readIds;
-    if (passed.position <= mark) {
+    if (passed.position <= this.#heardMark) {
       for (const [id, each] of ids) {
         if (each > passed.seq) break;
         ids.delete(id);

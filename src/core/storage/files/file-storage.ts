@@ -7,7 +7,7 @@ import type { LogProjection } from "../log-store.ts";
 import { LocalCluster, LocalLeases } from "../one-process.ts";
 import type { OwnHome, RepairReport, Storage } from "../storage.ts";
 import type { Damage } from "./batch-reader.ts";
-import { CollectionIndex } from "./collection-index.ts";
+import { CollectionIndex, coverageOf } from "./collection-index.ts";
 import { FileDocumentStore } from "./file-document-store.ts";
 import { FileFileStore } from "./file-file-store.ts";
 import { FileLogStore } from "./file-log-store.ts";
@@ -245,7 +245,7 @@ export class FileStorage implements Storage {
   async #sweep(folder: string): Promise<void> {
     const directory = join(this.#ports.home, folder);
     const { index, directoryChanged } = this.#ports;
-    const coverage = index.coverageOf(folder, directoryChanged(directory));
+    const coverage = coverageOf(index, folder, directoryChanged(directory));
     if (coverage === "all" || coverage === "covered") await syncNames(this.#ports, directory);
     else await this.#removeTemporary(directory);
   }

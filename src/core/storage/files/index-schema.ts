@@ -83,7 +83,8 @@ const queries = {
     select id, collection, key, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
     where path = ?
   `,
-  keys: "select key, path from logs where collection = ? and path > ? order by path limit ?",
+  // In the order of paths, which have an index: with that of the collection each page would sort all of it.
+  keys: "select key, path from logs where +collection = ? and path > ? order by path limit ?",
   addLog: `insert into logs values (null, ?, ?, '', 0, 0, '', 0, -1, '[]', ?, '{}')`,
   updateLog: `
     update logs set sorted_at = ?, seq = ?, end_offset = ?, crc = ?, damaged = ?, place = ?,

@@ -163,8 +163,9 @@ export class IndexWriter {
       for (const collection of doubtful) this.#sql.uncover.run(collection);
       this.#keepMark(to);
     });
-    this.#options.marks[1] = to;
+    // First: who sees the mark there takes the rows for what the logs hold.
     for (const collection of doubtful) onDoubt(collection);
+    this.#options.marks[1] = to;
     return to < until;
   }
 

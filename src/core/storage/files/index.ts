@@ -28,6 +28,8 @@ const threadAfter = { ms: 1_000, groups: 1_024, bytes: 1024 * 1024 } as const;
 const ownSliceBytes = 64 * 1024;
 /** Appends wait while the index lacks more bytes of the journal than this, which bounds the journal. */
 const mostBehindBytes = 128 * 1024 * 1024;
+/** What an index refused is tried again after this time. */
+const retryMs = 1_000;
 /** An index without any log takes less. */
 const emptyBytes = 128 * 1024;
 
@@ -39,16 +41,6 @@ interface IndexOptions {
   /** @default 128 MiB */
   readonly mostBehindBytes?: number | undefined;
 }
-
-/**
- * What the index has of a collection when a home is opened.
- *
- * - `"all"`: every log. The last process noted so at its end, and no name in the directory changed since.
- * - `"names"`: the same, but names changed: it is enough to compare them.
- * - `"covered"`: every log, but for what the journal holds. What other programs changed is not known.
- * - `"unknown"`: each log must be compared with it.
- */
-export type IndexCoverage = "all" | "names" | "covered" | "unknown";
 
 /** What is in memory of a collection. */
 interface IndexPart {
@@ -97,6 +89,8 @@ export class FileIndex {
   /** No thread can be started, or none can read what is only in memory. */
   #isAlone = false;
   #groups = 0;
+  #keepingUp: Promise<void> | undefined;
+  #refusedUntil = 0;
   #cancelTimer: (() => void) | undefined;
   /** Settles when all that was asked for is done. */
   #asked: Promise<void> = Promise.resolve();
@@ -169,14 +163,6 @@ export class FileIndex {
     return sizeOf(path) + sizeOf(`${path}-wal`);
   }
 
-  /** @param changed when the directory of the collection last changed. */
-  coverageOf(collection: string, changed: string | undefined): IndexCoverage {
-    const noted = this.covered.get(collection);
-    if (noted === undefined) return "unknown";
-    if (noted === null || !this.clean) return "covered";
-    return noted === changed ? "all" : "names";
-  }
-
   /**
    * Reads the file. When that shows that it is of no use, all is thrown away.
    *
@@ -226,13 +212,15 @@ export class FileIndex {
     Atomics.add(wake, 0, 1);
     if (this.#thread === undefined) this.#startThreadSoon();
     else if (Atomics.load(wake, 1) === 1) Atomics.notify(wake, 0);
+    const isDue = this.#isAlone && this.behind.bytes > threadAfter.bytes;
+    if (isDue && performance.now() >= this.#refusedUntil) void this.#keepUp(0);
   }
 
   // What is asked for
 
-  /** Whether appends wait: the index is far behind. */
+  /** Whether appends wait: the index is far behind. After it could not catch up they go on for a while. */
   get isFar(): boolean {
-    return this.behind.bytes > this.#most;
+    return this.behind.bytes > this.#most && performance.now() >= this.#refusedUntil;
   }
 
   get #most(): number {
@@ -243,7 +231,20 @@ export class FileIndex {
   async room(): Promise<void> {
     if (!this.isFar) return;
     this.#startThread();
-    await this.ask({ do: "catch up", but: this.#most }).catch(() => undefined);
+    await this.#keepUp(this.#most);
+  }
+
+  /** Has the index catch up, once for all who wait. Never rejects. @param but so many bytes may be missing. */
+  #keepUp(but: number): Promise<void> {
+    const refused = () => {
+      this.#refusedUntil = performance.now() + retryMs;
+    };
+    this.#keepingUp ??= this.ask({ do: "catch up", but })
+      .catch(refused)
+      .finally(() => {
+        this.#keepingUp = undefined;
+      });
+    return this.#keepingUp;
   }
 
   /**
@@ -366,6 +367,7 @@ export class FileIndex {
   // The thread
 
   #startThreadSoon(): void {
+    if (this.#thread !== undefined) return;
     if (++this.#groups >= threadAfter.groups) this.#startThread();
     else if (!this.#isAlone && this.#closing === undefined)
       this.#cancelTimer ??= this.#timers.after(threadAfter.ms, () => this.#startThread());

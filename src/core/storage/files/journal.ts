@@ -246,7 +246,7 @@ export class Journal {
   async #apply({ group, settle }: StoredGroup): Promise<void> {
     let left = group.length;
     const done = () => {
-      if (--left > 0) return;
+      if (--left !== 0) return;
       this.#unsettled -= group.length;
       settle();
     };

@@ -177,6 +177,8 @@ for (const isRefused of [false, true]) {
     const logs = storage.logs("chats", projection);
     assert.deepEqual(await listed(logs), ["a2", "b1"]);
     await index.sync();
+    await listed(logs);
+    for (let pass = 0; pass < 3; pass++) await nextPass(); // the thread's mark is believed
     const database = new DatabaseSync(join(cut, "index.db"));
     database.exec("update logs set head = '{'");
     database.close();
