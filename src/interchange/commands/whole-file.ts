@@ -2,6 +2,7 @@ import { link, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Failed, isErrno } from "../../cli/failure.ts";
 import { randomId } from "../../core/ids.ts";
+import { isRunning } from "../../core/storage/files/file-ports.ts";
 
 /** How a file is named until it is whole: by the process that writes it. */
 const temporaryName = /^\.throughline-export-(\d+)-[0-9a-z]{18}\.tmp$/;
@@ -12,16 +13,6 @@ export async function removeLeftovers(folder: string): Promise<void> {
     const [, pid] = temporaryName.exec(entry.name) ?? [];
     const isLeft = pid !== undefined && entry.isFile() && !isRunning(Number(pid));
     if (isLeft) await rm(join(folder, entry.name), { force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  // In a container each run has the same number: one with ours was an earlier one.
-  if (pid === process.pid) return false;
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return !isErrno(error, "ESRCH");
   }
 }
 
