@@ -148,6 +148,31 @@ test("after a kill of backup or restore there is nothing, and the same command w
   assert.equal(fs.statSync(join(to("backup"), "chats/chat%3a7.jsonl")).mode & 0o777, 0o600);
 });
 
+test("of two backups or restores to one place at once the first to end stands, and the other says so", {
+  skip: process.platform === "win32" && "Windows has no signals",
+}, async (t) => {
+  const { folder, home } = await homeOf(t, 100);
+  await runCli(["backup", join(folder, "source")], { home });
+  const to = join(folder, "to");
+  for (const [target, args] of [
+    ["backup", ["backup", join(to, "backup")]],
+    ["home", ["restore", join(folder, "source"), "--home", join(to, "home")]],
+  ] as const) {
+    const first = new Process(t, args, { home });
+    const isBegun = () => fs.existsSync(to) && fs.readdirSync(to).some((n) => /-\w{18}$/.test(n));
+    while (!isBegun()) await wait(1);
+    first.child.kill("SIGSTOP");
+    assert.equal(isBegun(), true);
+    assert.equal((await runCli(args, { home })).code, 0);
+    first.child.kill("SIGCONT");
+    const { code, err } = await first.ended();
+    assert.equal(code, 1);
+    assert.match(err, /exists and is not an empty folder.*\[THROUGHLINE_CONFLICT\]/);
+    assert.equal(isBegun(), false);
+    assert.ok(fs.existsSync(join(to, target, "chats/chat%3a99.jsonl")));
+  }
+});
+
 test("a backup with one other byte, or without a file, is refused, and names the file", async (t) => {
   const { folder, home } = await homeOf(t, 1);
   fs.writeFileSync(join(home, "persona.md"), "You are Nova.");

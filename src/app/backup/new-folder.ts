@@ -5,11 +5,11 @@ import { unlessAbsent } from "../../cli/doctor/home-files.ts";
 import { Failed, isErrno } from "../../cli/failure.ts";
 import { randomId } from "../../core/ids.ts";
 import type { Disk, DiskFile } from "../../core/storage/disk/disk.ts";
-import { isCode, makeDirectory } from "../../core/storage/files/file-ports.ts";
+import { isCode, isRunning, makeDirectory } from "../../core/storage/files/file-ports.ts";
 
 /**
  * Fills a new folder, whose files must be synced then, and makes it appear at its place. Removes what killed runs
- * for the same place left, and what this one wrote if it fails.
+ * for the same place left, and what this one wrote if it fails. Of two at once the first to end has the place.
  *
  * @param word tells what such a folder is from: `backup.partial-…`.
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something is there by now. `THROUGHLINE_CONFIGURATION`
@@ -38,10 +38,12 @@ async function begin(disk: Disk, target: string, word: string): Promise<string> 
   try {
     await makeDirectory(disk, parent);
     for (const { name, kind } of await disk.list(parent)) {
-      const isLeft = name.startsWith(start) && /^[0-9a-z]{18}$/.test(name.slice(start.length));
+      const end = name.startsWith(start) ? name.slice(start.length) : "";
+      const [, pid] = /^(\d+)-[0-9a-z]{18}$/.exec(end) ?? [];
+      const isLeft = pid !== undefined && !isRunning(Number(pid));
       if (isLeft && kind === "directory") await removeTree(disk, join(parent, name));
     }
-    const folder = join(parent, start + randomId());
+    const folder = join(parent, `${start}${process.pid}-${randomId()}`);
     await disk.mkdir(folder);
     return folder;
   } catch (cause) {

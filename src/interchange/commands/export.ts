@@ -8,6 +8,7 @@ import { assertOutsideHome, wrongOut } from "../../cli/out-path.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { printableLine } from "../../core/chat/printable.ts";
 import { randomId } from "../../core/ids.ts";
+import { isRunning } from "../../core/storage/files/file-ports.ts";
 import type { ExportFormat } from "../export.ts";
 import type { ExportLine } from "../routes.ts";
 
@@ -109,16 +110,6 @@ async function removeLeftovers(folder: string): Promise<void> {
     const [, pid] = temporaryName.exec(entry.name) ?? [];
     const isLeft = pid !== undefined && entry.isFile() && !isRunning(Number(pid));
     if (isLeft) await rm(join(folder, entry.name), { force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  // In a container each run has the same number: one with ours was an earlier one.
-  if (pid === process.pid) return false;
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return !isErrno(error, "ESRCH");
   }
 }
 

@@ -29,8 +29,9 @@ const rowsOf = async (disk: SimulatedDisk) => {
   for (const { path, bytes } of report.files) assert.equal(files.get(path)?.length, bytes, path);
   return report.rows.total as number;
 };
-/** What a dead export left. */
-const left = (as: "partial" | "replaced") => `/out.${as}-0123456789abcdefgh`;
+/** What a dead export left; with a number, an export of that process. */
+const left = (as: "partial" | "replaced", pid = process.pid) =>
+  `/out.${as}-${pid}-0123456789abcdefgh`;
 const put = async (disk: SimulatedDisk, path: string) =>
   await (await disk.open(path, "create")).close();
 const names = async (disk: SimulatedDisk) =>
@@ -89,6 +90,7 @@ test("what others have beside an export stays, whatever its name begins with", a
     "out.partial",
     "out.replaced",
     "out.partial-mine",
+    left("partial", process.ppid).slice(1), // it runs
     `out${left("partial").slice(4)}.bak`,
   ];
   for (const name of theirs) {

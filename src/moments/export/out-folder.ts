@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { ThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
-import { isCode, unlessAbsent, writeAll } from "../../core/storage/files/file-ports.ts";
+import { isCode, isRunning, unlessAbsent, writeAll } from "../../core/storage/files/file-ports.ts";
 import { entriesOf } from "../directory/names.ts";
 import { removeTree } from "../directory/remove.ts";
 
@@ -21,15 +21,17 @@ type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 /** Written last: a folder that has it is an export, and whole. */
 export const reportFile = "export-report.json";
 
-/** Whether a name is that of a folder of ours beside `out`, being written or set aside. */
+/** Whether a name is that of a folder beside `out` that an export of ours left, being written or set aside. */
 function isBeside(out: string, name: string, as: "partial" | "replaced"): boolean {
   const start = `${basename(out)}.${as}-`;
-  return name.startsWith(start) && /^[0-9a-z]{18}$/.test(name.slice(start.length));
+  const [, pid] = /^(\d+)-[0-9a-z]{18}$/.exec(name.slice(start.length)) ?? [];
+  return name.startsWith(start) && pid !== undefined && !isRunning(Number(pid));
 }
 
 /**
  * The folder of an export. It is filled under a name of its own beside its place and appears by one rename, so
- * that a reader never sees half of it. What an export left that died is removed by the next one.
+ * that a reader never sees half of it. What an export left that died is removed by the next one; of two at once the
+ * first to end has the place.
  *
  * With `replace` the folder that is there is first set aside and removed when the new one stands; if the
  * process dies in between, the next export puts it back.
@@ -46,7 +48,7 @@ export class OutFolder {
     this.#disk = disk;
     this.#out = out;
     this.#replace = replace;
-    this.#partial = `${out}.partial-${randomId()}`;
+    this.#partial = `${out}.partial-${process.pid}-${randomId()}`;
   }
 
   /**
@@ -110,7 +112,8 @@ export class OutFolder {
     }
     await disk.syncDirectory(this.#partial);
     // Checked again: an export takes long, and something may have been put there since.
-    if (await this.#stands()) await disk.rename(this.#out, `${this.#out}.replaced-${randomId()}`);
+    const aside = `${this.#out}.replaced-${process.pid}-${randomId()}`;
+    if (await this.#stands()) await disk.rename(this.#out, aside);
     await disk.rename(this.#partial, this.#out);
     await disk.syncDirectory(dirname(this.#out));
     await this.settle();

@@ -292,3 +292,14 @@ export function isDiskError(
 ): error is { readonly code: unknown; readonly path?: unknown } {
   return typeof error === "object" && error !== null && "errno" in error && "code" in error;
 }
+
+/** Whether a process runs that wrote its number into the name of a file or folder. */
+export function isRunning(pid: number): boolean {
+  // In a container each run has the same number: one with ours was an earlier one.
+  if (pid === process.pid) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return !isCode(error, "ESRCH");
+  }
+}
