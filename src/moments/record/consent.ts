@@ -42,6 +42,17 @@ const agreed = checked(consentShape, ({ frames, audio, wording, by }, at) => {
   }
 });
 
+/** What is agreed to, or refused: each can be withdrawn. */
+export const consentSwitches = ["messages", "frames", "audio", "upload", "export"] as const;
+
+/** What another consent changes: `isOther` if it is to something else, or in other words. */
+export function changeOf(before: Consent, after: Consent) {
+  const withdrawn = consentSwitches.filter((name) => before[name] && !after[name]);
+  const granted = consentSwitches.filter((name) => after[name] && !before[name]);
+  const isOther = withdrawn.length > 0 || granted.length > 0 || after.wording !== before.wording;
+  return { withdrawn, granted, isOther };
+}
+
 /** Reads a consent of a file or another process. @throws ThroughlineError `THROUGHLINE_INVALID` */
 export function readConsent(value: unknown): Consent {
   return required(agreed, value, "consent");
