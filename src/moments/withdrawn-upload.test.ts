@@ -6,6 +6,12 @@ import { openThroughline } from "../core/throughline.ts";
 import type { Moments } from "./moments.ts";
 import type { StorageMode } from "./upload/mode.ts";
 
+/** The outside of a JPEG: 6 by 4 pixels. */
+const jpeg = Uint8Array.from([
+  ...[0xff, 0xd8, 0xff, 0xc0, 0, 11, 8, 0, 4, 0, 6, 1, 1, 17, 0, 0xff, 0xda],
+  ...new Uint8Array(20),
+  ...[0xff, 0xd9],
+]);
 const refused = { ...agreed, upload: false };
 const away = { times: 1_000, does: { kind: "error", status: 503, code: "SlowDown" } } as const;
 
@@ -108,3 +114,19 @@ test("what an earlier run left to be uploaded stays here when that is not agreed
   await at.run((moments) => moments.upload(), { consent: undefined });
   assert.equal(sentOf(at.keys()).size, 1);
 });
+
+for (const what of ["upload", "export"] as const) {
+  test(`what was seen and heard before somebody agreed to ${what} is in no package of after`, async (t) => {
+    const at = await world(t);
+    await at.run(async (moments) => {
+      const { recorder } = moments;
+      await moments.agree({ ...agreed, [what]: false });
+      assert.equal(recorder.frame(jpeg), "accepted");
+      assert.equal(recorder.audio(new Int16Array(1_600)), "accepted");
+      await moments.agree(agreed);
+      const before = (await moments.packages.read(await recorded(moments))).manifest;
+      assert.deepEqual([before.num_frames, before.audio_samples], [0, 0]);
+      assert.equal(before.num_messages, 1);
+    });
+  });
+}

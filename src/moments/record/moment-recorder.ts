@@ -240,7 +240,7 @@ export class MomentRecorder {
   /**
    * From now on this is agreed to, and nothing else. Another consent ends post-rolls, which are saved
    * with what they have, so that a moment holds nothing of after the consent that it names. What is
-   * withdrawn empties that stream at once.
+   * withdrawn empties that stream at once; so does a new yes to upload or export, pictures and sound.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: nothing has changed.
    */
@@ -265,9 +265,9 @@ export class MomentRecorder {
   }
 
   #take(consent: Consent): void {
-    const { withdrawn, isOther } = changeOf(this.#consent, consent);
+    const { emptied, withdrawn, isOther } = changeOf(this.#consent, consent);
     if (isOther) this.#endCaptures();
-    for (const stream of streams) if (withdrawn.includes(stream)) this.#buffers[stream].clear();
+    for (const stream of streams) if (emptied.includes(stream)) this.#buffers[stream].clear();
     if (withdrawn.length > 0 && !consent.frames && !consent.audio) this.#buffers.people.clear();
     this.#consent = consent;
   }
