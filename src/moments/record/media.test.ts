@@ -295,6 +295,15 @@ test("an answer that grows stays in its place, with the time at which it began, 
   assert.equal(buffer.count, 2);
 });
 
+test("a message with the id of one in another chat takes no other's place", () => {
+  const buffer = new MessageBuffer("a1b2c3d4");
+  for (const chatId of ["a", "b"]) buffer.push({ role: "user", text: chatId, id: "1", chatId }, 0);
+  assert.deepEqual(
+    buffer.snapshot().map(({ text }) => text),
+    ["a", "b"],
+  );
+});
+
 test("over the byte budget the oldest messages go, and are counted", () => {
   const buffer = messages();
   const toolCalls = [{ name: "x".repeat(60_000) }];

@@ -285,10 +285,10 @@ export class MomentRecorder {
     const label = checkLabel(input);
     const { clock, random, uploads } = this.#options;
     const zero = { atMs: this.#buffers.now(), wallMs: clock.now() };
-    const { idempotencyKey: key } = input;
-    // A key makes the same id in every run, so that what it recorded is found again.
-    const fill =
-      key === undefined ? random : (id: Uint8Array) => id.set(sha256(key).subarray(0, id.length));
+    const { idempotencyKey: key, chatId: ofChat = null } = input;
+    // A key of a chat makes the same id in every run, so that what it recorded is found again.
+    const digest = key === undefined ? undefined : sha256(JSON.stringify([ofChat, key]));
+    const fill = digest ? (id: Uint8Array) => id.set(digest.subarray(0, id.length)) : random;
     const uuid = makeUuidV7(zero.wallMs, fill);
     const id = packageId(uuid);
     const known = this.#options.known?.(id);
