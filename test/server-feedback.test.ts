@@ -14,16 +14,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
+import type { ToolCall } from "../src/core/chat/message.ts";
 import { silentLogger } from "../src/core/logger.ts";
 import { realDisk } from "../src/core/storage/disk/disk.ts";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
+import { systemTimers } from "../src/core/timers.ts";
+import type { Turn } from "../src/core/turns/turn.ts";
 import { checkMoments } from "../src/moments/checks/moments.ts";
 import type { MomentsOptions } from "../src/moments/options.ts";
 import { readManifest, writeManifest } from "../src/moments/package/manifest.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
-import { startMoments } from "../src/moments/start-moments.ts";
+import { offerSkills, startMoments } from "../src/moments/start-moments.ts";
 import * as answers from "../src/server/answer-schemas.ts";
 import { events as serverEvents } from "../src/server/event-schemas.ts";
 import { S3Server } from "./support/s3/s3-server.ts";
@@ -71,6 +74,29 @@ const picture = () =>
     .withExif({ IFD0: { Make: "Secretcam" } })
     .jpeg()
     .toBuffer();
+
+test("one key in two chats is two reactions, and so is one call of a model in two", async (t) => {
+  const c = await withMoments(t, [["One"], ["Two"]]);
+  const skills = offerSkills(c.moments.recorder, systemTimers);
+  const ofCall = { name: "remember_positively", arguments: '{"what":"a joke"}' };
+  const names: string[] = [];
+  for (const chat_id of ["A", "B"]) {
+    await c.post(`/api/chats/${chat_id}/messages`, { content: "Tell me a joke" });
+    const send = () => c.post("/api/feedback", { ...praise, chat_id }, { "idempotency-key": "k1" });
+    const { name } = await jsonOf(await send(), 201);
+    assert.equal((await jsonOf(await send(), 201)).name, name);
+    names.push(name);
+    const turn = { id: "17", chatId: chat_id } as Turn;
+    const [tool] = skills(turn, { provider: "scripted", model: "scripted" }).tools;
+    const call: ToolCall = { id: "call_0", type: "function", function: ofCall };
+    for (let n = 1; n <= 2; n++)
+      assert.equal(await tool?.run({ what: "a joke" }, call, {} as never), "Remembered.");
+  }
+  assert.notEqual(names[0], names[1]);
+  const { packages } = await c.get("/api/feedback");
+  const chats = packages.map((each: { feedback: { chat_id: string } }) => each.feedback.chat_id);
+  assert.deepEqual(chats.toSorted(), ["A", "A", "B", "B"]);
+});
 
 test("praise for an answer is a package with what was said, seen and heard", async (t) => {
   const c = await withMoments(t);

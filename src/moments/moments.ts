@@ -21,6 +21,7 @@ import { MomentRecorder, type MomentStats } from "./record/moment-recorder.ts";
 import type { MomentEvent, Receipt, ReceiptState } from "./record/receipt.ts";
 import { resolveTarget, type S3Target } from "./s3/options.ts";
 import { isClientInstalled, S3Bucket } from "./s3/s3-bucket.ts";
+import { refusals } from "./s3/upload-failure.ts";
 import { bucketSink } from "./upload/bucket-sink.ts";
 import { type CutOffReceipt, forgetInBucket, removeCutOff } from "./upload/in-bucket.ts";
 import {
@@ -29,7 +30,7 @@ import {
   type StorageMode,
   type StorageSettings,
 } from "./upload/mode.ts";
-import { Outbox, type OutboxStatistics, refusals } from "./upload/outbox.ts";
+import { Outbox, type OutboxStatistics } from "./upload/outbox.ts";
 
 export interface MomentsStatistics extends MomentStats {
   readonly storage_mode: EffectiveMode["mode"];
@@ -73,8 +74,9 @@ export class Moments implements AsyncDisposable {
   }
 
   /**
-   * From now on this is agreed to, and nothing else, in later runs too. What is withdrawn ends at once;
-   * what was recorded before stays as it was agreed to then, until it is forgotten.
+   * From now on this is agreed to, and nothing else, in later runs too. What is withdrawn ends at once, and
+   * packages that wait for an upload stay here: see `Outbox.allow`. What was recorded before stays as it was
+   * agreed to then, until it is forgotten.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: nothing has changed. `THROUGHLINE_UNAVAILABLE`: it
    * holds in this run, and could not be kept for the next.
@@ -183,7 +185,9 @@ export class Moments implements AsyncDisposable {
   async #keep(by: "here" | "elsewhere"): Promise<Consent> {
     const { consent } = this.recorder;
     this.#agreed.tell(consent, by);
-    return await this.#parts.consent.keep(consent);
+    const { loop, consent: file } = this.#parts;
+    const [kept] = await Promise.all([file.keep(consent), loop?.allow(consent.upload)]);
+    return kept;
   }
 
   #retracted(name: string): void {
@@ -237,17 +241,21 @@ export async function openParts(
   const sending = reached && sender(ports, packages, reached, mode);
   const written = { disk: realDisk, unsyncedNames: new Set<string>(), guard: home.assertWriter };
   const consent = new KeptConsent({ ...ports, ...written }, home.path);
+  const agreed = await consent.read();
   const recorder = new MomentRecorder({
     ...recording,
     ...ports,
     readFile,
     sink: sending?.sink ?? packages,
-    agreed: await consent.read(),
+    agreed,
     known: (id) => receiptOf(id, packages),
     uploads: mode !== "local",
     onEvent: events.tell,
   });
   sending?.loop.onUploaded((name) => recorder.uploaded(name));
+  // Before anybody was asked each package goes by its own consent: one that was imported, too.
+  const isUnasked = agreed === undefined && recording.consent === undefined;
+  await sending?.loop.allow(isUnasked || recorder.consent.upload);
   await sending?.loop.start();
   const react = isAuto ? autoRecord((input) => recorder.record(input), clock) : undefined;
   const size = packageBytes(packages, clock);

@@ -83,7 +83,7 @@ function addReactions(router: Router, moments: Moments): void {
     description:
       "Answers when it is durable (201), or not yet (202). 200: it repeats a touch of the last 30 s. With a " +
       "`target_message_id` it supersedes the reaction that this message has. The same " +
-      "`Idempotency-Key` gets the first receipt, as long as its package is there.",
+      "`Idempotency-Key` with the same `chat_id` gets the first receipt, as long as its package is there.",
     answers: {
       200: answer("It repeats a touch of the last 30 s.", "receipt"),
       201: answer("It is durable.", "receipt"),

@@ -9,8 +9,8 @@ import { codeOf, placesIn } from "../directory/names.ts";
 import { readStatus, readTombstone } from "../directory/notes.ts";
 import { verifyFolder } from "../directory/read-package.ts";
 import { isClientInstalled } from "../s3/s3-bucket.ts";
+import { refusals } from "../s3/upload-failure.ts";
 import { effectiveMode, storageModes } from "../upload/mode.ts";
-import { refusals } from "../upload/outbox.ts";
 
 export const momentChecks: Checker = async (settings) => ({
   checks: [checkMoments(settings), ...(await checkPackages(join(settings.home, "feedback")))],

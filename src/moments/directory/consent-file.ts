@@ -5,7 +5,7 @@ import type { Logger } from "../../core/logger.ts";
 import { type FilePorts, isThere, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
 import { jsonOf } from "../package/manifest.ts";
 import type { Consent } from "../package/record.ts";
-import { initialConsent, readConsent } from "../record/consent.ts";
+import { consentSwitches, initialConsent, readConsent } from "../record/consent.ts";
 import { isNoFile, readWhole } from "./names.ts";
 import { writeJson } from "./notes.ts";
 
@@ -64,7 +64,7 @@ export class KeptConsent {
       await writeJson(this.#ports, this.#path, consent);
       this.#kept = consent;
     } catch (cause) {
-      if (granted.some((name) => this.#kept[name] && !consent[name])) {
+      if (consentSwitches.some((name) => this.#kept[name] && !consent[name])) {
         await unlinkIfThere(this.#ports.disk, this.#path).catch(() => undefined); // told below
       }
       throw new ThroughlineError("what was agreed to could not be kept for the next run", {
@@ -74,6 +74,3 @@ export class KeptConsent {
     }
   }
 }
-
-/** Each can be withdrawn. */
-const granted = ["messages", "frames", "audio", "upload", "export"] as const;

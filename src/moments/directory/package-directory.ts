@@ -145,8 +145,10 @@ export class PackageDirectory extends PackageReader implements PackageSink {
     const status = await this.#change(name, (before, timestamp) => {
       if (before.retracted !== null) return before;
       const retracted = { timestamp, ...mark, superseded_by: supersededBy };
-      const upload =
-        before.upload && ({ ...before.upload, state: "pending", error: null } as const);
+      // What was withheld has no copy that a mark could go beside.
+      const isWithheld = before.upload?.error?.class === "no_consent";
+      const asked = { state: "pending", error: null } as const;
+      const upload = before.upload && { ...before.upload, ...(isWithheld ? {} : asked) };
       return { ...before, retracted, upload };
     });
     if (status.upload?.state === "pending") sender?.pending(name, status.upload);

@@ -42,6 +42,23 @@ const agreed = checked(consentShape, ({ frames, audio, wording, by }, at) => {
   }
 });
 
+/** What is agreed to, or refused: each can be withdrawn. */
+export const consentSwitches = ["messages", "frames", "audio", "upload", "export"] as const;
+
+/**
+ * What another consent changes: `isOther` if it is to something else, or in other words. `emptied`: the streams that
+ * are not kept on. Pictures and sound of before somebody agreed to send or to export them are neither sent nor
+ * exported; words are in the chat, and go with a reaction to them whenever they were said.
+ */
+export function changeOf(before: Consent, after: Consent) {
+  const withdrawn = consentSwitches.filter((name) => before[name] && !after[name]);
+  const granted = consentSwitches.filter((name) => after[name] && !before[name]);
+  const isOther = withdrawn.length > 0 || granted.length > 0 || after.wording !== before.wording;
+  const isForMore = granted.includes("upload") || granted.includes("export");
+  const emptied: readonly string[] = isForMore ? ["frames", "audio", ...withdrawn] : withdrawn;
+  return { emptied, withdrawn, isOther };
+}
+
 /** Reads a consent of a file or another process. @throws ThroughlineError `THROUGHLINE_INVALID` */
 export function readConsent(value: unknown): Consent {
   return required(agreed, value, "consent");

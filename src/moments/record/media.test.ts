@@ -76,11 +76,19 @@ const deliveries: readonly (readonly [string, ReturnType<typeof twenty>, number]
   ["with a clock that is not exact", twenty((n) => [n * 500, n * 500 - (n % 2) * 40]), 20],
   ["at four a second", twenty((n) => [n * 250, n * 250]), 10],
   ["by a clock that began again", twenty((n) => [n * 500, n === 10 ? 0 : 7_000_000 + n * 500]), 20],
-  ["by two cameras", twenty((n) => [n * 250, n * 250, `${n % 2}`]), 10],
+  ["by two cameras", twenty((n) => [n * 250, n * 250, `${n % 2}`]), 20],
+  [
+    "by two cameras, one a little after the other",
+    twenty((n) => [n * 250 - (n % 2) * 150, null, `${n % 2}`]),
+    20,
+  ],
+  ["by two cameras, each at four a second", twenty((n) => [n * 125, n * 125, `${n % 2}`]), 10],
+  ["at once by twenty cameras", twenty((n) => [0, null, `${n}`]), 8],
+  ["by a new camera each time, four a second", twenty((n) => [n * 250, null, `${n}`]), 20],
   [
     "by two cameras, each with its own clock",
     twenty((n) => [n * 250, (n % 2) * 1e9 + n * 250, `${n % 2}`]),
-    10,
+    20,
   ],
   ["without the sender's time, unevenly", twenty((n) => [n * 500 + (n % 2) * 60, null]), 11],
 ];
@@ -293,6 +301,15 @@ test("an answer that grows stays in its place, with the time at which it began, 
   );
   assert.equal(before[0]?.text, "why");
   assert.equal(buffer.count, 2);
+});
+
+test("a message with the id of one in another chat takes no other's place", () => {
+  const buffer = new MessageBuffer("a1b2c3d4");
+  for (const chatId of ["a", "b"]) buffer.push({ role: "user", text: chatId, id: "1", chatId }, 0);
+  assert.deepEqual(
+    buffer.snapshot().map(({ text }) => text),
+    ["a", "b"],
+  );
 });
 
 test("over the byte budget the oldest messages go, and are counted", () => {

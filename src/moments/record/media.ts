@@ -72,12 +72,16 @@ const quality = 85;
 /** Share of the interval between two pictures by which a sender's clock may be wrong. */
 const tolerance = 0.1;
 
-/** Pictures as JPEG, at most one in half a second. */
+/** So many cameras have pictures at a time; one more is taken when one of them was still for half a second. */
+const maxCameras = 8;
+
+/** Pictures as JPEG, of each camera at most one in half a second. */
 export class FrameBuffer extends Ring<BufferedFrame> {
   readonly #keepsMetadata: boolean;
   readonly #encoder: FrameEncoder | undefined;
   #isEncoding = false;
-  #last: FrameFacts | undefined;
+  /** The last accepted one of each camera, the oldest first. */
+  readonly #last = new Map<string | null, FrameFacts>();
   #seq = 0;
   /** When the last one came, kept or too soon. */
   fedMs = Number.NEGATIVE_INFINITY;
@@ -94,7 +98,7 @@ export class FrameBuffer extends Ring<BufferedFrame> {
     if (size === undefined) return "not_jpeg";
     this.fedMs = facts.atMs;
     if (!this.isDue(facts)) return "throttled";
-    this.#last = facts;
+    this.#keepLast(facts);
     const whole = jpeg.subarray(0, size.bytes);
     const bare = this.#keepsMetadata ? whole : withoutPhotoMetadata(whole);
     const kept = bare !== whole ? bare : Uint8Array.from(bare);
@@ -121,16 +125,25 @@ export class FrameBuffer extends Ring<BufferedFrame> {
   }
 
   /**
-   * Says whether a picture is far enough from the last accepted one: by the sender's clock where one camera
-   * sent both with its time, since a network delivers unevenly; else by when they were received.
+   * Says whether a picture is far enough from the last accepted one of its camera: by the sender's clock where
+   * both came with its time, since a network delivers unevenly; else by when they were received.
    */
   isDue({ camera, sourceMs, atMs }: FrameFacts): boolean {
-    const last = this.#last;
+    const own = this.#last.get(camera);
+    const [oldest] = this.#last.values();
+    const last = own ?? (this.#last.size < maxCameras ? undefined : oldest);
     const { frameEveryMs } = limits;
     if (last === undefined) return true;
-    const isOther = camera !== last.camera || sourceMs === null || last.sourceMs === null;
-    if (isOther || sourceMs < last.sourceMs) return atMs - last.atMs >= frameEveryMs;
+    const isUntold = last !== own || sourceMs === null || last.sourceMs === null;
+    if (isUntold || sourceMs < last.sourceMs) return atMs - last.atMs >= frameEveryMs;
     return sourceMs - last.sourceMs >= frameEveryMs * (1 - tolerance);
+  }
+
+  #keepLast(facts: FrameFacts): void {
+    this.#last.delete(facts.camera);
+    const [oldest = null] = this.#last.keys();
+    if (this.#last.size >= maxCameras) this.#last.delete(oldest);
+    this.#last.set(facts.camera, facts);
   }
 }
 

@@ -14,7 +14,7 @@ export interface NewMessage {
   readonly name?: string | undefined;
   /** Of a user message: its files, which lie with its chat. */
   readonly attachments?: readonly Attachment[] | undefined;
-  /** The same id again replaces what was said: an answer grows while it comes out. */
+  /** The same id again in a chat replaces what was said: an answer grows while it comes out. */
   readonly id?: string | undefined;
   readonly chatId?: string | undefined;
   readonly turnId?: string | undefined;
@@ -83,14 +83,16 @@ export class MessageBuffer extends Ring<BufferedMessage> {
   }
 
   /**
-   * Keeps a message, or puts it in the place of the one with its id.
+   * Keeps a message, or puts it in the place of the one with its id in its chat.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: a field is wrong.
    */
   push(message: NewMessage, nowMs: number): BufferedMessage {
     const { id, agoMs = 0 } = message;
     const endedMs = nowMs - agoMs;
-    const known = id === undefined ? undefined : this.snapshot().find((kept) => kept.id === id);
+    const ofChat = message.chatId ?? null;
+    const isKnown = (kept: BufferedMessage) => kept.id === id && kept.chatId === ofChat;
+    const known = id === undefined ? undefined : this.snapshot().find(isKnown);
     const seq = known?.seq ?? this.#seq + 1;
     const made = bufferedMessage(message, {
       id: id ?? `${this.#sessionId}:${seq}`,

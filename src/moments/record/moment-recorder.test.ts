@@ -11,6 +11,7 @@ import {
   type SaveFailure,
   type SealedMoment,
 } from "../package/package-sink.ts";
+import type { ConsentInput } from "./consent.ts";
 import type { MomentInput } from "./label.ts";
 import type { RawFrame } from "./media.ts";
 import { MomentRecorder, type RecorderOptions } from "./moment-recorder.ts";
@@ -289,6 +290,44 @@ for (const [name, cut] of cuts) {
     assert.equal(record.audio_samples, 24_000);
   });
 }
+
+const changes: readonly [
+  what: string,
+  before: ConsentInput,
+  after: ConsentInput,
+  frames: number,
+][] = [
+  ["withdraws upload", agreed, { ...agreed, upload: false }, 1],
+  ["withdraws export", agreed, { ...agreed, export: false }, 1],
+  ["asks in other words", agreed, { ...agreed, wording: "kept for a week" }, 1],
+  ["agrees to pictures", { ...agreed, frames: false }, { ...agreed, upload: false }, 0],
+];
+for (const [what, before, after, frames] of changes) {
+  test(`no picture of after a consent that ${what} is in a moment of before`, async () => {
+    const at = recorder({ consent: before });
+    at.recorder.frame(jpeg(1));
+    const receipt = at.recorder.record({ ...liked, postRollMs: 2_000 });
+    await at.timers.pass(600);
+    at.recorder.agree(after);
+    assert.equal(at.recorder.frame(jpeg(2)), "accepted");
+    await at.timers.pass(1_400);
+    await receipt.whenDurable();
+    const { record } = at.sink.saved[0]!;
+    assert.deepEqual([record.num_frames, record.window.post_ms], [frames, 600]);
+    assert.deepEqual(record.consent.upload, before.upload);
+  });
+}
+
+test("who agrees to the same again lets a post-roll go on", async () => {
+  const at = recorder();
+  const receipt = at.recorder.record({ ...liked, postRollMs: 2_000 });
+  await at.timers.pass(600);
+  at.recorder.agree(agreed);
+  at.recorder.frame(jpeg(2));
+  await at.timers.pass(1_400);
+  await receipt.whenDurable();
+  assert.equal(at.sink.saved[0]?.record.num_frames, 1);
+});
 
 test("without any consent a moment is its label alone, and stays local", async () => {
   const at = recorder({ consent: { upload: true, export: true } });

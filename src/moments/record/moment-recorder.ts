@@ -16,8 +16,14 @@ import {
 import type { PackageSink } from "../package/package-sink.ts";
 import type { Consent } from "../package/record.ts";
 import { bufferBounds, buffersOf, type MomentBuffers } from "./buffers.ts";
-import { type ConsentInput, checkConsent, initialConsent, laterConsent } from "./consent.ts";
-import { checkLabel, type MomentInput } from "./label.ts";
+import {
+  type ConsentInput,
+  changeOf,
+  checkConsent,
+  initialConsent,
+  laterConsent,
+} from "./consent.ts";
+import { checkLabel, type MomentInput, withoutWords } from "./label.ts";
 import type {
   AudioChunk,
   AudioPush,
@@ -232,8 +238,9 @@ export class MomentRecorder {
   }
 
   /**
-   * From now on this is agreed to, and nothing else. What is withdrawn ends post-rolls, which are
-   * saved with what they have, and empties that stream at once.
+   * From now on this is agreed to, and nothing else. Another consent ends post-rolls, which are saved
+   * with what they have, so that a moment holds nothing of after the consent that it names. What is
+   * withdrawn empties that stream at once; so does a new yes to upload or export, pictures and sound.
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: nothing has changed.
    */
@@ -258,9 +265,9 @@ export class MomentRecorder {
   }
 
   #take(consent: Consent): void {
-    const withdrawn = streams.filter((stream) => this.#consent[stream] && !consent[stream]);
-    if (withdrawn.length > 0) this.#endCaptures();
-    for (const stream of withdrawn) this.#buffers[stream].clear();
+    const { emptied, withdrawn, isOther } = changeOf(this.#consent, consent);
+    if (isOther) this.#endCaptures();
+    for (const stream of streams) if (emptied.includes(stream)) this.#buffers[stream].clear();
     if (withdrawn.length > 0 && !consent.frames && !consent.audio) this.#buffers.people.clear();
     this.#consent = consent;
   }
@@ -278,10 +285,10 @@ export class MomentRecorder {
     const label = checkLabel(input);
     const { clock, random, uploads } = this.#options;
     const zero = { atMs: this.#buffers.now(), wallMs: clock.now() };
-    const { idempotencyKey: key } = input;
-    // A key makes the same id in every run, so that what it recorded is found again.
-    const fill =
-      key === undefined ? random : (id: Uint8Array) => id.set(sha256(key).subarray(0, id.length));
+    const { idempotencyKey: key, chatId: ofChat = null } = input;
+    // A key of a chat makes the same id in every run, so that what it recorded is found again.
+    const digest = key === undefined ? undefined : sha256(JSON.stringify([ofChat, key]));
+    const fill = digest ? (id: Uint8Array) => id.set(digest.subarray(0, id.length)) : random;
     const uuid = makeUuidV7(zero.wallMs, fill);
     const id = packageId(uuid);
     const known = this.#options.known?.(id);
@@ -476,15 +483,4 @@ export class MomentRecorder {
   #endCaptures(): void {
     for (const moment of [...this.#captures.keys()]) this.#finish(moment);
   }
-}
-
-/** Without consent to words nothing is judged, and no words come in by another way. */
-function withoutWords({
-  transcript: _,
-  targetMessageId: __,
-  turnId: ___,
-  messageId: ____,
-  ...label
-}: MomentInput): MomentInput {
-  return label;
 }

@@ -8,7 +8,7 @@ export const limits = {
   frameBytes: 12_000_000,
   /** Of one picture; a larger one is refused. */
   oneFrameBytes: 2_097_152,
-  /** Between accepted pictures: by the sender's time where both have one, else by when they came. */
+  /** Between accepted pictures of one camera: by the sender's time where both have one, else by when they came. */
   frameEveryMs: 500,
   /** 120 s of 16 kHz, in pieces of at most a second; short ones are joined to at least 5 ms on average. */
   audioSamples: 1_920_000,

@@ -55,7 +55,7 @@ function addFeeds(router: Router, { recorder }: Moments): void {
     bytes: [jpeg],
     query: () => z.strictObject({ ...clockFields(), camera: camera().optional() }),
     summary:
-      "Feed a picture; one in half a second (by `captured_ms`, else by when it came) is kept for two minutes",
+      "Feed a picture; one in half a second of each camera (by `captured_ms`, else by when it came) is kept for two minutes",
     description:
       "A body that is no whole JPEG of 1 to 8,192 pixels a side is 400, a picture that is too large 413.",
     answers: { 200: { says: "Whether it was kept.", schema: schemaOf("pushed") } },

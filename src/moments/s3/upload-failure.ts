@@ -27,6 +27,8 @@ const classes = {
   local_damage: "dead",
   /** The package is not on this machine. */
   local_missing: "dead",
+  /** The consent to uploads was withdrawn: it stays here. */
+  no_consent: "dead",
   /** The copy lies at another service than the one that is configured. */
   other_target: "dead",
   /** The disk of this machine refused. */
@@ -153,4 +155,26 @@ function regionOf(message: unknown, headers: Readonly<Record<string, string>>): 
   return [headers["x-amz-bucket-region"], said].find(
     (text) => text !== undefined && /^[A-Za-z0-9-]{1,64}$/.test(text),
   );
+}
+
+/** What a person can mend, in words. */
+export const refusals = {
+  no_client: "packages stay on this machine until: npm install @aws-sdk/client-s3",
+  no_credentials: "packages stay on this machine until there are credentials for the bucket",
+} as const satisfies Partial<Record<FailureClass, string>>;
+
+const firstWaitMs = 1_000;
+const longestWaitMs = 300_000;
+const systemJitter = () =>
+  (globalThis.crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32;
+
+/**
+ * Draws how long to wait after the `failures`-th failure in a row, in milliseconds: a random part of 1 s,
+ * doubled each time up to 300 s.
+ *
+ * Source: "Exponential backoff and jitter", AWS Architecture Blog (2015): full jitter.
+ */
+export function waitMs(failures: number, jitter: () => number = systemJitter): number {
+  const most = Math.min(firstWaitMs * 2 ** Math.max(failures - 1, 0), longestWaitMs);
+  return Math.ceil(most * jitter());
 }

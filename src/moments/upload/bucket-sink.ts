@@ -22,11 +22,12 @@ const sendWithinMs = 30_000;
 /**
  * Saves a moment on the disk or, from memory, in the bucket: there it is durable once its manifest was
  * read back and its status says so, and not before. The one comes first, the other when that fails;
- * without consent to upload there is the disk alone, and once the outbox is closed too. The bucket is tried once,
+ * without consent to upload, then or now, there is the disk alone, and once the outbox is closed too. The bucket is tried once,
  * for at most 30 s, and only when the status that forgetting goes by could be written.
  */
 export function bucketSink({ outbox, packages, first, timers }: BucketSinkPorts): PackageSink {
   const send = async (moment: SealedMoment, signal: AbortSignal | undefined) => {
+    if (!outbox.mayUpload) return undefined;
     const { name } = moment.record;
     const work = async (bucket: S3Bucket, outer: AbortSignal) => {
       const parts = partsOf(moment);

@@ -11,8 +11,8 @@ import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts"
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { isPackageName } from "../package/package-name.ts";
 import { SaveError } from "../package/package-sink.ts";
+import { waitMs } from "../s3/upload-failure.ts";
 import { effectiveMode, type StorageSettings } from "./mode.ts";
-import { waitMs } from "./outbox.ts";
 
 const hour = 3_600_000;
 const refused = (status: number, code: string): S3FaultKind => ({ kind: "error", status, code });

@@ -12,7 +12,7 @@ import type {
   UploadTarget,
 } from "../package/record.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
-import { failureOf, UploadFailure } from "../s3/upload-failure.ts";
+import { failureOf, refusals, UploadFailure, waitMs } from "../s3/upload-failure.ts";
 import { hasArrived, removePackage, sendPackage, sendRetraction } from "./package-in-bucket.ts";
 
 interface OutboxPorts extends Pick<Runtime, "clock" | "timers" | "telemetry" | "logger"> {
@@ -41,13 +41,13 @@ export interface OutboxStatistics {
 
 /** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
 const readsAtOnce = 16;
-const firstWaitMs = 1_000;
-const longestWaitMs = 300_000;
 
 /** What is to be sent of a package, as its tombstone or else its status asks for it. Some 200 bytes: 10,000 take 2 MB. */
 interface Item extends Pick<UploadNote, "since" | "bytes"> {
   readonly name: string;
   state: "pending" | "dead";
+  /** If no bucket has the package, none gets it: see `allow`. */
+  isWithheld: boolean;
   error: UploadError | null;
   /** On the monotonic clock. */
   dueAt: number;
@@ -80,6 +80,7 @@ export class Outbox implements Sender {
   #cancelTimer: () => void = () => undefined;
   /** Somebody asked for uploads in this run: what is dead is tried again, also what is read later. */
   #isAskedFor = false;
+  #mayUpload = true;
   #isClosed = false;
 
   constructor(ports: OutboxPorts) {
@@ -93,10 +94,33 @@ export class Outbox implements Sender {
    */
   async start(): Promise<void> {
     const names = await this.#ports.packages.noted();
-    this.#reading = concurrently(names, readsAtOnce, (name) => this.#read(name)).finally(() => {
+    const isWithheld = !this.#mayUpload;
+    const read = (name: string) => this.#read(name, isWithheld);
+    this.#reading = concurrently(names, readsAtOnce, read).finally(() => {
       this.#reading = undefined;
+      this.#kick();
     });
     this.#kick();
+  }
+
+  /** Whether somebody agrees to uploads now. */
+  get mayUpload(): boolean {
+    return this.#mayUpload;
+  }
+
+  /**
+   * Says whether somebody agrees to uploads from now on. If not, no package goes up that no bucket has, and what is
+   * under way is stopped; what waits stays here, after a later yes too, until somebody asks for uploads. Retractions
+   * and deletions are sent. Resolves when that is noted.
+   */
+  async allow(mayUpload: boolean): Promise<void> {
+    this.#mayUpload = mayUpload;
+    if (mayUpload) return;
+    for (const item of this.#items.values()) item.isWithheld = true;
+    // A deletion or a retraction is begun again. A search of the bucket has no name.
+    for (const [name, running] of this.#running) if (name !== "") running.stop();
+    await this.#reading;
+    await this.#withhold();
   }
 
   /** Why everything waits: the last answer of a target that is away or says no. */
@@ -151,6 +175,7 @@ export class Outbox implements Sender {
     for (const item of this.#items.values()) {
       item.dueAt = dueAt;
       item.state = "pending";
+      item.isWithheld = !this.#mayUpload;
     }
     this.#kick();
   }
@@ -188,9 +213,28 @@ export class Outbox implements Sender {
     return this.#ports.clock.monotonic() >= this.#target.dueAt;
   }
 
-  #add(item: Omit<Item, "dueAt" | "attempts">): void {
+  #add(item: Omit<Item, "dueAt" | "attempts" | "isWithheld">, isWithheld = false): void {
     const dueAt = this.#ports.clock.monotonic();
-    this.#items.set(item.name, { ...item, dueAt, attempts: 0 });
+    const mayWait = isWithheld || !this.#mayUpload;
+    this.#items.set(item.name, { ...item, dueAt, attempts: 0, isWithheld: mayWait });
+  }
+
+  /** Notes of what is withheld that it is, also while the bucket is away: a later run goes by that. */
+  async #withhold(): Promise<void> {
+    const items = [...this.#items.values()];
+    const held = items.filter(({ isWithheld, state }) => isWithheld && state === "pending");
+    await concurrently(held, readsAtOnce, async (item) => {
+      const status = await this.#unsent(item.name).catch(() => undefined); // its attempt reads it again
+      if (status !== undefined) await this.#settle(item, new UploadFailure("no_consent"), status);
+    });
+  }
+
+  /** The status of a package that is here, and in no bucket. */
+  async #unsent(name: string): Promise<PackageStatus | undefined> {
+    const { packages } = this.#ports;
+    if ((await packages.tombstone(name)) !== undefined || !(await packages.has(name))) return;
+    const status = await packages.status(name);
+    return status?.uploaded.length === 0 ? status : undefined;
   }
 
   /** The one whose turn it is, of those that are due. */
@@ -214,6 +258,7 @@ export class Outbox implements Sender {
 
   async #run(): Promise<void> {
     await this.#reading;
+    await this.#withhold();
     while (!this.#isClosed && this.#isTargetDue) {
       const item = this.#next();
       if (item === undefined) return;
@@ -235,7 +280,7 @@ export class Outbox implements Sender {
   }
 
   /** Reads what an earlier run left to be done about a package. */
-  async #read(name: string): Promise<void> {
+  async #read(name: string, isWithheld: boolean): Promise<void> {
     if (this.#isClosed) return;
     const { logger, clock } = this.#ports;
     const asked = await this.#asked(name).catch((thrown) => {
@@ -249,7 +294,7 @@ export class Outbox implements Sender {
     const { since, error } = asked;
     const bytes = "bytes" in asked ? asked.bytes : 0;
     const state = asked.state === "dead" && !this.#isAskedFor ? "dead" : "pending";
-    this.#add({ name, since, bytes, state, error });
+    this.#add({ name, since, bytes, state, error }, isWithheld);
   }
 
   async #asked(name: string): Promise<Tombstone | UploadNote | undefined> {
@@ -266,7 +311,7 @@ export class Outbox implements Sender {
       const tombstone = await packages.tombstone(name);
       const status = tombstone ? undefined : await packages.status(name);
       asked = tombstone ?? status;
-      if (status) isUploaded = await this.#agree(name, status, signal);
+      if (status) isUploaded = await this.#agree(item, status, signal);
       if (tombstone === undefined) return;
       // What is still here of something forgotten goes first, and its tombstone last.
       await packages.finishDeletion(name);
@@ -285,7 +330,8 @@ export class Outbox implements Sender {
    *
    * @returns whether the package was uploaded now.
    */
-  async #agree(name: string, status: PackageStatus, signal: AbortSignal): Promise<boolean> {
+  async #agree(item: Item, status: PackageStatus, signal: AbortSignal): Promise<boolean> {
+    const { name, isWithheld } = item;
     const { upload, uploaded, retracted } = status;
     if (upload === undefined) return false;
     const { packages, target } = this.#ports;
@@ -306,6 +352,7 @@ export class Outbox implements Sender {
         return false;
       }
     } else if (isNew) {
+      if (isWithheld) throw new UploadFailure("no_consent");
       if (!isHere) throw new UploadFailure("local_missing");
       const read = (path: string) => packages.part(name, path);
       await sendPackage(at, prefix, read, signal);
@@ -420,26 +467,6 @@ export class Outbox implements Sender {
   }
 }
 
-const systemJitter = () =>
-  (globalThis.crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) / 2 ** 32;
-
-/**
- * Draws how long to wait after the `failures`-th failure in a row, in milliseconds: a random part of 1 s,
- * doubled each time up to 300 s.
- *
- * Source: "Exponential backoff and jitter", AWS Architecture Blog (2015): full jitter.
- */
-export function waitMs(failures: number, jitter: () => number = systemJitter): number {
-  const most = Math.min(firstWaitMs * 2 ** Math.max(failures - 1, 0), longestWaitMs);
-  return Math.ceil(most * jitter());
-}
-
 function isBefore(left: Item, right: Item): boolean {
   return left.attempts === right.attempts ? left.name < right.name : left.attempts < right.attempts;
 }
-
-/** What a person can mend, in words. */
-export const refusals = {
-  no_client: "packages stay on this machine until: npm install @aws-sdk/client-s3",
-  no_credentials: "packages stay on this machine until there are credentials for the bucket",
-} as const satisfies Partial<Record<UploadFailure["class"], string>>;
