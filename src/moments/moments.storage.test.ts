@@ -417,20 +417,26 @@ function kept(path: string, disk: Disk = realDisk, guard = () => {}) {
 
 test("of changes at once the last one is kept, also when an earlier one takes longer", async (t) => {
   const path = newHome(t);
-  let slow: Promise<void> | undefined = new Promise((resolve) => setTimeout(resolve, 50));
+  const reached = Promise.withResolvers<void>();
+  const slow = Promise.withResolvers<void>();
   const disk = new Proxy(realDisk, {
     get: (inner, name: keyof Disk) => {
       if (name !== "rename") return inner[name].bind(inner);
       return async (from: string, to: string) => {
-        const wait = slow;
-        slow = undefined;
-        await wait;
+        const isEarlier = readFileSync(from, "utf8").includes('"upload": true');
+        if (isEarlier) reached.resolve();
+        if (isEarlier) await slow.promise;
         await inner.rename(from, to);
       };
     },
   });
   const consent = kept(path, disk);
-  await Promise.all([consent.keep(everything), consent.keep(words)]);
+  const both = Promise.all([consent.keep(everything), consent.keep(words)]);
+  await reached.promise;
+  // Some that wait for no other are kept in this time.
+  for (let n = 1; n <= 3; n++) await kept(newHome(t)).keep(words);
+  slow.resolve();
+  await both;
   assert.deepEqual(await kept(path).read(), words);
 });
 
