@@ -312,6 +312,27 @@ test("a model that ignores its abort signal does not hold the turn", async () =>
   failed((await collectAnswer(responder, "hi")).error, "unavailable", /did not answer/);
 });
 
+test("a stream that a model opens after the abort is cancelled", async () => {
+  const stop = new AbortController();
+  const opened = Promise.withResolvers<never>();
+  let isCancelled = false;
+  const cancel = () => {
+    isCancelled = true;
+  };
+  const model = new MockLanguageModelV4({
+    doStream: () => {
+      stop.abort(new Error("stopped"));
+      return opened.promise;
+    },
+  });
+  const responder = aiSdkResponder({ provider: "p", model });
+  const { error } = await collectAnswer(responder, "hi", stop.signal);
+  assert.match(String(error), /stopped/);
+  opened.resolve({ stream: new ReadableStream({ cancel }) } as never);
+  await new Promise((next) => setImmediate(next));
+  assert.ok(isCancelled);
+});
+
 type Part = Parameters<typeof simulateReadableStream>[0]["chunks"][number];
 /** A model that says this, and then no more. */
 function mock(...first: Part[]) {
@@ -348,6 +369,7 @@ for (const [reason, stored] of [
   ["content-filter", "content-filter"],
   ["other", "other"],
   ["interrupted", "other"],
+  ["a reason of tomorrow", "other"],
 ] as const) {
   test(`a finish "${reason}" is the end "${stored}" with its usage`, async () => {
     const { events, error } = await collectAnswer(mock(...words, finish(reason)), "hi");

@@ -92,7 +92,8 @@ const checks: Checks<AiSdkResponderOptions> = {
  *
  * Nothing is logged or measured elsewhere. The tools of the request are offered. Once the model has ended
  * what it says, those that it called are run, and with their results it is asked again, up to 4 times in
- * all. A call of any other tool is reported and gets an error as its result.
+ * all. After an answer that was cut off, by a limit, a filter or an error, none runs. Of two tools with one name
+ * the last counts. A call of any other tool is reported and gets an error as its result.
  * A model that refuses a request because of its tools is asked without them, then and from then on. A
  * window that a provider states when it refuses a request as too long is the responder's from then on. What a
  * model thought goes back to it; one that refuses a request for its thinking is asked without it or with some.
@@ -176,9 +177,9 @@ class AiSdkModel implements Responder {
     const prompt = toAiMessages(messages, context, thinking, withNameField.includes(sdk.provider));
     if (instructions !== undefined) prompt.unshift({ role: "system", content: instructions });
     const said = withContext(messages, context);
-    const offered = tools?.tools.map(({ name, description, parameters: inputSchema }) => {
-      return { type: "function" as const, name, description, inputSchema };
-    });
+    // Of two with one name the last: a provider refuses a request that offers a name twice.
+    const byName = new Map(tools?.tools.map((tool) => [tool.name, tool]));
+    const offered = tools && Array.from(byName.values(), offer);
     const limits = new Limits(signal);
     const total = limits.start(this.#options.totalTimeoutMs, "did not end its answer within");
     let used: Usage | undefined;
@@ -196,21 +197,31 @@ class AiSdkModel implements Responder {
           step.end(signal.aborted);
         }
         if (step.finish === undefined) limits.assertInTime(attempt);
-        used = used === undefined ? step.usage : sumUsage(used, step.usage);
+        if (used === undefined) used = step.usage;
+        else if (step.finish !== undefined) used = sumUsage(used, step.usage);
         attempt.usage = { ...used, costUsd: costUsd(used, this.#options.price) };
-        const isBroken = step.error !== undefined || step.finish === undefined;
-        const calls = isBroken ? [] : step.calls;
+        // After any other end, such as "length", the model may not have said all that it meant.
+        const isWhole = step.finish === "stop" || step.finish === "tool-calls";
+        const calls = isWhole && step.error === undefined ? step.calls : [];
         prompt.push(step.repeated);
         said.push(step.said);
-        const running = calls.map((each) => runTool(each, tools?.tools ?? [], span));
-        for (const each of running) {
-          const result = await until(each, { signal: limits.signal });
+        const running = calls.map((each) => runTool(each, byName, span));
+        // Each result is told as soon as it is there: a tool that hangs does not hold back the others.
+        const left = new Map(
+          running.map((each, at) => [at, each.then((result) => ({ at, result }))]),
+        );
+        while (left.size > 0) {
+          const next = await until(Promise.race(left.values()), { signal: limits.signal });
           limits.assertInTime(attempt);
-          if (result === undefined) continue;
+          if (next === undefined) continue;
+          left.delete(next.at);
+          const { isError = false, role: _, ...told } = next.result;
+          yield { ...told, type: "tool-result", isError };
+        }
+        // The model gets them in the order of its calls.
+        for (const result of await Promise.all(running)) {
           addResult(prompt, result);
           said.push(result);
-          const { isError = false, role: _, ...told } = result;
-          yield { ...told, type: "tool-result", isError };
         }
         if (calls.length > 0 && number < maxSteps) continue;
         yield* this.#end(step, attempt);
@@ -304,6 +315,11 @@ class AiSdkModel implements Responder {
 
 const auto = { type: "auto" } as const;
 
+/** A tool as a model of the AI SDK is offered it. */
+function offer({ name, description, parameters: inputSchema }: ResponderTool) {
+  return { type: "function", name, description, inputSchema } as const;
+}
+
 /** The limits of time of an answer. */
 class Limits {
   readonly #turn: AbortSignal;
@@ -345,6 +361,8 @@ async function* partsOf(
   signal: AbortSignal,
 ): AsyncGenerator<StreamPart> {
   const stream = await until(opening, { signal });
+  // A stream that opens after the signal has no reader, and would keep its connection.
+  if (stream === undefined) opening.then((late) => late.cancel()).catch(() => undefined);
   const reader = stream?.getReader();
   try {
     for (;;) {
@@ -360,17 +378,17 @@ async function* partsOf(
 /** Runs a tool that was called. What is wrong with the arguments is for the tool itself to say. Never rejects. */
 async function runTool(
   call: ToolCall,
-  tools: readonly ResponderTool[],
+  tools: ReadonlyMap<string, ResponderTool>,
   span: Span,
 ): Promise<ToolResult> {
   const { name, arguments: written } = call.function;
   const result = { role: "tool", toolCallId: call.id, toolName: name } as const;
   const failed = (content: string) => ({ ...result, content, isError: true }) as const;
-  const tool = tools.find((each) => each.name === name);
+  const tool = tools.get(name);
   if (tool === undefined) return failed(`${name} is an unavailable tool.`);
   let args: unknown;
   try {
-    args = JSON.parse(written === "" ? "{}" : written);
+    args = JSON.parse(written);
   } catch {
     return failed("The arguments are not JSON.");
   }

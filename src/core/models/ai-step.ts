@@ -5,7 +5,7 @@ import { isLongerThan } from "../storage/key.ts";
 import type { Span } from "../telemetry.ts";
 import { counted, unknownUsage } from "./prices.ts";
 import { sessionIdOf, type Thought, writeProviderData } from "./provider-data.ts";
-import type { FinishReason, ResponderEvent, Usage } from "./responder.ts";
+import { type FinishReason, finishReasons, type ResponderEvent, type Usage } from "./responder.ts";
 import { type AiMessage, type SdkModel, toolInput } from "./to-ai-messages.ts";
 
 type StreamResult = Awaited<ReturnType<SdkModel["doStream"]>>;
@@ -74,7 +74,11 @@ export class AiStep {
         yield* this.#readCall(part);
         return;
       case "tool-result": {
-        const { toolCallId, toolName, result, isError = false } = part;
+        const { toolCallId, toolName, result, isError = false, preliminary } = part;
+        const output = { type: isError ? "error-json" : "json", value: result } as const;
+        const made = { type: "tool-result", toolCallId, toolName, output } as const;
+        // A preliminary result is replaced by a later one.
+        if (!preliminary) this.#content.push({ ...made, providerOptions: part.providerMetadata });
         yield { type: "tool-result", toolCallId, toolName, content: asText(result), isError };
         return;
       }
@@ -128,17 +132,15 @@ export class AiStep {
     const call: ToolCall = {
       id: toolCallId,
       type: "function",
-      function: { name: toolName, arguments: written },
+      function: { name: toolName, arguments: written.trim() === "" ? "{}" : written },
     };
     this.hasSaid = true;
     const data = [...dataEvent({ reasoning: this.#thoughts, continues: this.#continues })];
     this.#continues ||= data.length > 0;
     this.#isThoughtTold = false;
-    if (!providerExecuted) {
-      this.calls.push(call);
-      const made = { toolCallId, toolName, input: toolInput(call) };
-      this.#content.push({ type: "tool-call", ...made, providerOptions: providerMetadata });
-    }
+    if (!providerExecuted) this.calls.push(call);
+    const made = { toolCallId, toolName, input: toolInput(call), providerExecuted };
+    this.#content.push({ type: "tool-call", ...made, providerOptions: providerMetadata });
     yield* data;
     yield { type: "tool-call", call };
   }
@@ -146,7 +148,7 @@ export class AiStep {
   #readFinish({ usage, finishReason, providerMetadata }: Extract<StreamPart, { type: "finish" }>) {
     const { inputTokens: input, outputTokens: output } = usage;
     const finish = finishReason.unified;
-    this.finish = finish === "interrupted" ? "other" : finish;
+    this.finish = finishReasons.find((each) => each === finish) ?? "other";
     this.#metadata = providerMetadata;
     this.usage = counted(input.total, output.total, input.cacheRead);
     this.#span.add({
@@ -185,7 +187,10 @@ export class AiStep {
 
   /** What it said, as the next call repeats it. */
   get repeated(): AiMessage {
-    const content = this.#content.filter((part) => part.type !== "text" || part.text !== "");
+    // An empty text may carry a signature that its provider wants back.
+    const content = this.#content.filter(
+      (part) => part.type !== "text" || part.text !== "" || part.providerOptions !== undefined,
+    );
     return { role: "assistant", content };
   }
 

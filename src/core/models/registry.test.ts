@@ -6,7 +6,12 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { modelServer } from "../../../test/support/model-server.ts";
 import { chatStream } from "../../../test/support/openai-server.ts";
 import { type NamedProvider, parseModelName } from "./model-name.ts";
-import { type RegistryOptions, ResponderRegistry } from "./registry.ts";
+import {
+  createResponder,
+  type ModelOptions,
+  type RegistryOptions,
+  ResponderRegistry,
+} from "./registry.ts";
 import { type ModelList, type Responder, ResponderError } from "./responder.ts";
 import type { ModelSettings } from "./settings.ts";
 
@@ -160,6 +165,23 @@ test("the offline responder answers under any model's name", async () => {
   const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
   assert.equal((await registry.get("offline", "qwen3")).model, "offline");
 });
+
+for (const [option, options] of Object.entries({
+  maxRetries: { maxRetries: -1 },
+  idleTimeoutMs: { idleTimeoutMs: 0 },
+  window: { window: "large" },
+  prices: { prices: 3 },
+  fetch: { fetch: "no function" },
+  isKept: { isKept: "yes" },
+  wrong: { wrong: 1 },
+})) {
+  test(`the offline responder is refused with ${JSON.stringify(options)}`, async () => {
+    await assert.rejects(createResponder(parseModelName("offline"), {}, options as ModelOptions), {
+      code: "THROUGHLINE_CONFIGURATION",
+      message: new RegExp(option),
+    });
+  });
+}
 
 test("a standard model that is not set up is refused when the registry is opened", async () => {
   const standard = parseModelName("anthropic/claude");

@@ -1,7 +1,16 @@
 import { type Clock, systemClock } from "../clock.ts";
 import { invalid, type ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
-import { anObject, checkArgument, having, misconfigured } from "../options.ts";
+import {
+  aFunction,
+  anObject,
+  type Checks,
+  checkArgument,
+  type Defaults,
+  having,
+  misconfigured,
+  resolveOptions,
+} from "../options.ts";
 import {
   type ModelSpec,
   type NamedProvider,
@@ -13,7 +22,7 @@ import { offlineResponder } from "./offline-responder.ts";
 import { type Prices, priceOf } from "./prices.ts";
 import { askForList, isOnThisMachine, ollamaUrl, placeOf, providers } from "./providers.ts";
 import type { ListOptions, ModelList, ProviderModels, Responder, Responders } from "./responder.ts";
-import type { AskOptions, ModelSettings } from "./settings.ts";
+import { type AskOptions, askChecks, askDefaults, type ModelSettings } from "./settings.ts";
 
 export interface RegistryOptions extends ModelOptions {
   /** Context window, in tokens, of the models of the standard provider; of all if that is offline. */
@@ -202,10 +211,20 @@ export interface ModelOptions extends AskOptions {
   readonly isKept?: boolean | undefined;
 }
 
+const defaults = {
+  ...askDefaults,
+  prices: undefined,
+  fetch: undefined,
+  isKept: true,
+} as const satisfies Defaults<ModelOptions>;
+
+const checks: Checks<ModelOptions> = { ...askChecks, prices: anObject, fetch: aFunction };
+
 /**
  * The responder for a model's name. Asks nothing of the network: a wrong key shows at the first turn.
  *
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key, package or price is missing or wrong.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a key, package or price is missing or wrong, or an
+ *   option cannot be used.
  */
 export async function createResponder(
   spec: ModelSpec,
@@ -214,7 +233,12 @@ export async function createResponder(
 ): Promise<Responder> {
   checkArgument(spec, "spec", having("what parseModelName returns", "provider"));
   checkArgument(settings, "settings", anObject);
-  const { prices, fetch, isKept, ...ask } = given;
+  const { prices, fetch, isKept, ...ask } = resolveOptions(
+    "the options of models",
+    given,
+    defaults,
+    checks,
+  );
   if (spec.provider === "offline") return offlineResponder({ isKept });
   const { provider, model: modelId } = spec;
   const price = priceOf(prices, provider, modelId);

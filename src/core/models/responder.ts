@@ -96,7 +96,15 @@ export interface Usage {
   readonly costUsd: number | undefined;
 }
 
-export type FinishReason = "stop" | "length" | "tool-calls" | "content-filter" | "error" | "other";
+export const finishReasons = [
+  "stop",
+  "length",
+  "tool-calls",
+  "content-filter",
+  "error",
+  "other",
+] as const;
+export type FinishReason = (typeof finishReasons)[number];
 
 export type ResponderEvent =
   | { readonly type: "text"; readonly text: string }

@@ -44,6 +44,7 @@ test("nothing in a context closes its fence", () => {
 const inputs: readonly [string, object][] = [
   ['{"city":"Berlin"}', { city: "Berlin" }],
   ["", {}],
+  [" \n", {}],
   ["{oops", { unparsed: "{oops" }],
   ["[1]", { unparsed: "[1]" }],
   ["null", { unparsed: "null" }],
@@ -58,6 +59,19 @@ for (const [args, input] of inputs) {
     ]);
   });
 }
+
+test("a message of files alone has no empty text", () => {
+  const files = [
+    { name: "a.png", type: "image/png", size: 4, sha256: "", bytes: new Uint8Array(4) },
+  ];
+  const kinds = (message: ModelInput) => {
+    const [made] = toAiMessages([message]);
+    return Array.isArray(made?.content) ? made.content.map(({ type }) => type) : [];
+  };
+  assert.deepEqual(kinds({ role: "user", content: "", files }), ["file"]);
+  assert.deepEqual(kinds({ role: "user", content: "Look", files }), ["text", "file"]);
+  assert.deepEqual(kinds(user("")), ["text"]);
+});
 
 test("a turn with thinking, text, two calls and their results keeps their order", () => {
   const reasoning = [{ text: "hmm", metadata: { anthropic: { signature: "sig" } } }];

@@ -80,7 +80,9 @@ function userMessage(
     ? [{ type: "text", text: fenceContext(context) }]
     : [];
   const text: (typeof parts)[number] = { type: "text", text: content };
-  parts.push(text);
+  // Some providers refuse an empty text beside a file.
+  const hasFiles = files.some(({ bytes }) => bytes !== undefined);
+  if (content !== "" || (parts.length === 0 && !hasFiles)) parts.push(text);
   for (const { name: filename, type: mediaType, bytes: data } of files) {
     if (data === undefined) continue;
     parts.push({ type: "file", data: { type: "data", data }, mediaType, filename });
@@ -123,7 +125,7 @@ function assistantParts(message: AssistantInput, reasoning: readonly Thought[]):
 export function toolInput(call: ToolCall): object {
   const text = call.function.arguments;
   try {
-    const input: unknown = JSON.parse(text === "" ? "{}" : text);
+    const input: unknown = JSON.parse(text.trim() === "" ? "{}" : text);
     if (typeof input === "object" && input !== null && !Array.isArray(input)) return input;
   } catch {
     // Not JSON: the same as JSON that is not an object.

@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
+import { collectAnswer } from "../../../test/support/collect-answer.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { openThroughline } from "../throughline.ts";
 import { aiSdkResponder } from "./ai-sdk-responder.ts";
-import type { TurnTool } from "./responder.ts";
+import type { ResponderRequest, ResponderTool, TurnTool } from "./responder.ts";
 
 const chat = "local:me";
 const usage = {
@@ -73,6 +74,39 @@ async function companion(
   return { turns, shown, records };
 }
 
+/** What a model that says this is asked with, and what its responder tells, with these tools to pay. */
+async function answered(
+  answers: readonly (readonly object[])[],
+  runs: readonly ResponderTool["run"][],
+) {
+  const left = [...answers];
+  const model = new MockLanguageModelV4({
+    provider: "mocked",
+    async doStream() {
+      const chunks = [...(left.shift() ?? assert.fail("not asked so often"))];
+      const pace = { initialDelayInMs: null, chunkDelayInMs: null };
+      return { stream: simulateReadableStream({ chunks, ...pace }) as never };
+    },
+  });
+  const parameters = { type: "object" };
+  const tools = runs.map((run, at) => ({
+    name: "pay",
+    description: `Pays ${at}.`,
+    parameters,
+    run,
+  }));
+  const request: ResponderRequest = {
+    instructions: "",
+    messages: [{ role: "user", content: "Pay" }],
+    tools: { instructions: "", tools },
+  };
+  const price = { inputPerMillionUsd: 1, outputPerMillionUsd: 1 };
+  const responder = aiSdkResponder({ provider: "p", modelId: "m", model, price, maxRetries: 0 });
+  const { events, error } = await collectAnswer(responder, request);
+  assert.equal(error, undefined);
+  return { events, asked: model.doStreamCalls };
+}
+
 test("each of the calls that a model makes at once is stored before its tool runs, and all results before it is asked again", async () => {
   const seen: boolean[] = [];
   const c = await companion(
@@ -134,6 +168,117 @@ test("a turn that is stopped while a tool runs ends at once, and keeps the call"
   turn.stop();
   assert.equal((await turn.done).outcome, "interrupted");
   assert.deepEqual(await c.shown(), ["user: Pay Ada", 'call of {"to":"Ada"}']);
+});
+
+test("a turn that is stopped while a tool hangs keeps the result of the call beside it", async () => {
+  const c = await companion(
+    [[calls("c1", "Ada"), { ...calls("c2", "Bo"), toolName: "steal" }, finish("tool-calls")]],
+    () => new Promise(() => undefined),
+  );
+  const turn = c.turns.submit(chat, { content: "Pay both" });
+  const late = setTimeout(() => turn.stop(), 2_000);
+  for await (const event of turn.progress()) {
+    if (event.type === "message" && event.message.role === "tool") break;
+  }
+  clearTimeout(late);
+  turn.stop();
+  assert.equal((await turn.done).outcome, "interrupted");
+  assert.equal((await c.shown()).at(-1), "tool: steal is an unavailable tool.");
+});
+
+for (const reason of ["length", "content-filter", "error", "other"]) {
+  test(`a call in an answer that ends with "${reason}" is kept, and its tool does not run`, async () => {
+    const ran: string[] = [];
+    const c = await companion(
+      [
+        [...says("I pay. "), calls("c1", "Ada"), finish(reason)],
+        [...says("Paid."), finish("stop")],
+      ],
+      async (to) => {
+        ran.push(to);
+        return `paid ${to}`;
+      },
+    );
+    await c.turns.submit(chat, { content: "Pay Ada" }).done;
+    assert.deepEqual([ran, c.records.length], [[], 1]);
+    assert.ok((await c.shown()).includes('call of {"to":"Ada"}'));
+  });
+}
+
+for (const input of ["", " \n"]) {
+  test(`the arguments ${JSON.stringify(input)} of a call are an empty object`, async () => {
+    const { events, asked } = await answered(
+      [
+        [{ ...calls("c1", "Ada"), input }, finish("tool-calls")],
+        [...says("Paid."), finish("stop")],
+      ],
+      [async (args) => `paid ${JSON.stringify(args)}`],
+    );
+    const call = events.find(({ type }) => type === "tool-call");
+    assert.ok(call?.type === "tool-call");
+    assert.equal(call.call.function.arguments, "{}");
+    const result = events.find(({ type }) => type === "tool-result");
+    assert.ok(result?.type === "tool-result");
+    assert.deepEqual([result.content, result.isError], ["paid {}", false]);
+    const [repeated] = asked[1]?.prompt.filter(({ role }) => role === "assistant") ?? [];
+    assert.partialDeepStrictEqual(repeated?.content, [{ type: "tool-call", input: {} }]);
+  });
+}
+
+test("of two tools with one name the last is offered, and runs", async () => {
+  const { events, asked } = await answered(
+    [
+      [calls("c1", "Ada"), finish("tool-calls")],
+      [...says("Paid."), finish("stop")],
+    ],
+    [() => assert.fail("it must not run"), async () => "paid by the last"],
+  );
+  assert.partialDeepStrictEqual(asked[0]?.tools, [{ name: "pay", description: "Pays 1." }]);
+  assert.equal(asked[0]?.tools?.length, 1);
+  const result = events.find(({ type }) => type === "tool-result");
+  assert.ok(result?.type === "tool-result");
+  assert.equal(result.content, "paid by the last");
+});
+
+test("usage is what the steps before cost when the last one closes without an end", async () => {
+  const { events } = await answered(
+    [[...says("Wait. "), calls("c1", "Ada"), finish("tool-calls")], says("Pa")],
+    [async () => "paid"],
+  );
+  const end = events.at(-1);
+  assert.ok(end?.type === "end" && end.finish === "other");
+  const { inputTokens, outputTokens, costUsd } = end.usage;
+  assert.deepEqual([inputTokens, outputTokens, costUsd], [5, 2, 0.000007]);
+});
+
+test("the next step gets what the provider ran itself, and an empty text with a signature", async () => {
+  const search = { toolCallId: "s1", toolName: "search" };
+  const signed = { google: { thoughtSignature: "sig" } };
+  const result = { ...search, type: "tool-result", dynamic: true };
+  const { asked } = await answered(
+    [
+      [
+        { ...search, type: "tool-call", input: "{}", providerExecuted: true },
+        { ...result, result: { hits: 1 }, preliminary: true },
+        { ...result, result: { hits: 2 } },
+        { type: "text-start", id: "empty" },
+        { type: "text-end", id: "empty", providerMetadata: signed },
+        { type: "text-start", id: "nothing" },
+        calls("c1", "Ada"),
+        finish("tool-calls"),
+      ],
+      [...says("Paid."), finish("stop")],
+    ],
+    [async () => "paid"],
+  );
+  const [repeated] = asked[1]?.prompt.filter(({ role }) => role === "assistant") ?? [];
+  assert.partialDeepStrictEqual(repeated?.content, [
+    { type: "tool-call", toolCallId: "s1", input: {}, providerExecuted: true },
+    { type: "tool-result", toolCallId: "s1", output: { type: "json", value: { hits: 2 } } },
+    { type: "text", text: "", providerOptions: signed },
+    { type: "tool-call", toolCallId: "c1", input: { to: "Ada" } },
+  ]);
+  assert.equal(repeated?.content.length, 4);
 });
 
 test("a call of an unknown tool and one that is not JSON are stored with the error that the model gets", async () => {

@@ -209,3 +209,18 @@ test("a chat id that is none, and a model that is not configured, are refused", 
   const asked = { provider: "openai", model: "gpt" };
   await assert.rejects(c.turns.nextPrompt(chat, asked), { code: "THROUGHLINE_CONFIGURATION" });
 });
+
+test("of two tools with one name the last is shown and offered", async (t) => {
+  const last = { ...remember, description: "Keeps it better." };
+  const twice = () => ({ instructions: "", tools: [remember, last] });
+  const c = await open(t, [["Yes"]], { tools: twice });
+  const next = await c.turns.nextPrompt(chat, { content: "Hello" });
+  await c.say("Hello");
+  for (const request of [next.request, c.model.requests[0]]) {
+    const offered = request?.tools?.tools ?? [];
+    assert.deepEqual(
+      offered.map(({ description }) => description),
+      [last.description],
+    );
+  }
+});

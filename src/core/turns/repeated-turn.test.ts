@@ -53,6 +53,24 @@ test("a retry that comes late while another answer is made is answered after it"
   assert.equal((await (await late).done).assistant?.content, "one again");
 });
 
+test("a retry that comes late finds no queue too full for it", async () => {
+  const gate = Promise.withResolvers<void>();
+  const script: Script = [
+    ["one"],
+    ["one again"],
+    [{ type: "wait", until: gate.promise }, "two"],
+    ["three"],
+  ];
+  const c = await scriptedCompanion(script, { turns: { maxQueued: 1 } });
+  await c.say("first");
+  await (await c.turns.retry(chat, { id: "r1" })).done;
+  const others = [c.say("second"), c.say("third")];
+  assert.throws(() => c.turns.submit(chat, { content: "fourth" }), { code: "THROUGHLINE_BUSY" });
+  const late = c.turns.retry(chat, { id: "r1" }).finally(() => gate.resolve());
+  assert.equal((await (await late).done).assistant?.content, "one again");
+  await Promise.all(others);
+});
+
 test("a retry without a word that comes again once more was said is refused", async () => {
   const c = await companion([["one"], [down], ["two"]]);
   await c.say("first");

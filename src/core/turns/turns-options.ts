@@ -36,7 +36,10 @@ export interface TurnsOptions {
   readonly maxQueued?: number | undefined;
   /** What it is called, so that its name beside a command is passed over. */
   readonly companionName?: string | undefined;
-  /** What models may do beside speaking, in this turn. By default nothing. */
+  /**
+   * What models may do beside speaking, in this turn. Of two tools with one name the last counts.
+   * @default nothing
+   */
   readonly tools?: ((turn: Turn, target: ProviderModel) => TurnTools) | undefined;
 }
 
@@ -90,11 +93,18 @@ export function turnsRuntime(
   };
 }
 
-/** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: what an application's `tools` returned cannot be offered. */
+/**
+ * The tools that an application returned: of two with one name the last.
+ *
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: what its `tools` returned cannot be offered.
+ */
 function checkedTools(given: TurnTools): TurnTools {
   const isTool = ({ name, run }: TurnTool) => typeof name === "string" && typeof run === "function";
-  if (typeof given?.instructions === "string" && given.tools?.every?.(isTool)) return given;
-  throw misconfigured("tools() must return { instructions, tools: [{ name, …, run }] }");
+  if (typeof given?.instructions !== "string" || !given.tools?.every?.(isTool)) {
+    throw misconfigured("tools() must return { instructions, tools: [{ name, …, run }] }");
+  }
+  const byName = new Map(given.tools.map((tool) => [tool.name, tool]));
+  return { ...given, tools: [...byName.values()] };
 }
 
 const noModel: Responders = {

@@ -380,7 +380,8 @@ export class Turns {
   ): Turn {
     this.#closing.signal.throwIfAborted();
     const { maxQueued, queue } = this.#ports;
-    if (queue.count(turn.chatId) > maxQueued) {
+    // A new retry was refused if anything waits. A repeated one only tells its answer again.
+    if (turn.retryId === undefined && queue.count(turn.chatId) > maxQueued) {
       throw new ThroughlineError(`${maxQueued} messages wait in this chat already`, {
         code: "THROUGHLINE_BUSY",
       });
