@@ -2,8 +2,8 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { aName, type Checks, type Defaults, resolveOptions } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
+import type { Remember } from "./remember.ts";
 import { serverOver } from "./server.ts";
-import type { Remember } from "./tools.ts";
 
 export type { Remember };
 

@@ -5,7 +5,7 @@ import { arriving } from "../../server/input.ts";
 import type { ServerFeature } from "../../server/options.ts";
 import type { Router } from "../../server/router.ts";
 import { messageJson } from "../../server/wire.ts";
-import type { Remember } from "./tools.ts";
+import type { Remember } from "./remember.ts";
 
 /** `POST /mcp`, for `createServer`. What is changed through it is published to those who watch. */
 export function mcpRoutes(remember: Remember | undefined): ServerFeature {

@@ -9,6 +9,7 @@ import type { ModelInput, StoredMessage } from "../../core/chat/message.ts";
 import type { MessageInput } from "../../core/chat/message-input.ts";
 import { invalid } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
+import type { Remember } from "./remember.ts";
 
 /** The end of every description. */
 export const warning =
@@ -31,12 +32,6 @@ export const resultSchema = z.looseObject({
 export function shownMessage({ provider_data: _, exact: __, ...shown }: StoredMessage): object {
   return shown;
 }
-
-/** Records what a model says it did that earned a reaction. @returns what the model is told: no more than is true. */
-export type Remember = (
-  skill: "remember_positively" | "remember_negatively",
-  said: { readonly what: string; readonly trigger?: string | undefined },
-) => Promise<string>;
 
 /** What the server around the tools gives them, and is told, so that it can close and publish. */
 export interface ToolPorts {

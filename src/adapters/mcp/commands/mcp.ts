@@ -12,8 +12,8 @@ import type { Logger } from "../../../core/logger.ts";
 import { serverOf } from "../../../core/storage/files/lease-holder.ts";
 import type { Throughline } from "../../../core/throughline.ts";
 import { forwardingServer } from "../forward.ts";
+import type { Remember } from "../remember.ts";
 import { serverOver } from "../server.ts";
-import type { Remember } from "../tools.ts";
 
 /** A home, with all that keeps something of a chat. */
 interface OpenedMcp {
