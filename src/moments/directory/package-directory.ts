@@ -146,9 +146,9 @@ export class PackageDirectory extends PackageReader implements PackageSink {
       if (before.retracted !== null) return before;
       const retracted = { timestamp, ...mark, superseded_by: supersededBy };
       // What was withheld has no copy that a mark could go beside.
-      const isWithheld = before.upload?.error?.class === "no_consent";
-      const asked = { state: "pending", error: null } as const;
-      const upload = before.upload && { ...before.upload, ...(isWithheld ? {} : asked) };
+      if (before.upload?.error?.class === "no_consent") return { ...before, retracted };
+      const upload =
+        before.upload && ({ ...before.upload, state: "pending", error: null } as const);
       return { ...before, retracted, upload };
     });
     if (status.upload?.state === "pending") sender?.pending(name, status.upload);

@@ -196,6 +196,56 @@ test("an index that is far behind delays appends, which bounds the journal", asy
   assert.equal((await logs.search("hello", { limit: 100 })).length, 40);
 });
 
+test("where there is no thread the index keeps up by itself", async (t) => {
+  const options = { timers: never, segmentBytes: 2 ** 26 };
+  const { storage, index } = await openIndexed(homeFolder(t), options);
+  const logs = storage.logs("chats", { ...projection, module: undefined });
+  for (let n = 1; n <= 40; n++) await say(logs, "a", `m${n}`, "x".repeat(100_000));
+  for (let pass = 0; index.behind.bytes > 2 ** 20 && pass < 10_000; pass++) await nextPass();
+  assert.ok(index.behind.bytes <= 2 ** 20, `${index.behind.bytes} bytes behind`);
+});
+
+test("an index that is lost has a thread again, also if logs were added to it while it had one", async (t) => {
+  const waiting = new Set<() => void>();
+  const timers: Timers = {
+    after(_, call) {
+      waiting.add(call);
+      return () => waiting.delete(call);
+    },
+  };
+  const { storage, index } = await openIndexed(homeFolder(t), { timers, segmentBytes: 2 ** 26 });
+  const logs = storage.logs("chats", projection);
+  const pass = async () => {
+    const started = new Promise<Worker>((resolve) => process.once("worker", resolve));
+    await say(logs, "a", `m${waiting.size}${index.losses}`);
+    assert.equal(waiting.size, 1);
+    for (const call of [...waiting]) {
+      waiting.delete(call);
+      call();
+    }
+    await started;
+  };
+  await pass();
+  await index.add({ collection: "chats", key: "b", damaged: false, batches: [], from: 0 });
+  for (const call of [...waiting]) {
+    waiting.delete(call);
+    call();
+  }
+  index.lose();
+  await logs.list({ limit: 1 });
+  await pass();
+});
+
+test("the keys of a collection are read in their order, and not sorted for each page", async (t) => {
+  const home = homeFolder(t);
+  const { index } = await open(home);
+  const database = new DatabaseSync(join(home, "index.db"));
+  const plan = database.prepare(`explain query plan ${index.sql.keys.sourceSQL}`);
+  const details = plan.all("chats", "", 9).map(({ detail }) => String(detail));
+  database.close();
+  assert.doesNotMatch(details.join(), /temp b-tree/i);
+});
+
 // Damage
 
 /** A home in which a process was that ended in order: so few logs that no start needs a thread for them. */
@@ -520,8 +570,15 @@ test("on a full disk appends do not wait for the thread of an index that is far 
   await started;
   await index.sync();
   const makeRoom = fillDisk(home);
+  let tries = 0;
+  const ask = index.ask.bind(index);
+  index.ask = (...args) => {
+    tries++;
+    return ask(...args);
+  };
   for (let n = 2; n <= 30; n++) await say(logs, "a", `m${n}`, `hello ${"x".repeat(100_000)}`);
   assert.ok(index.behind.bytes > 2 ** 21, `${index.behind.bytes} bytes behind`);
+  assert.ok(tries < 10, `${tries} tries, and each append waits for one`);
   makeRoom();
   await asked(() => index.sync());
   assert.equal(index.behind.bytes, 0);
