@@ -248,13 +248,14 @@ export const isFull = (error: unknown): boolean => isCode(error, "ENOSPC", "EDQU
 
 /** Does something that needs so many bytes: where the disk is full, again in the space of the index. */
 export async function inSpaceOfIndex<T>(
-  index: Pick<FileIndex, "makeRoom">,
+  index: Pick<FileIndex, "inItsRoom">,
   bytes: number,
   work: () => Promise<T>,
 ): Promise<T> {
-  return work().catch(async (error) => {
-    if (!isFull(error) || !(await index.makeRoom(bytes))) throw error;
-    return work();
+  return work().catch((error) => {
+    const again = isFull(error) ? index.inItsRoom(bytes, work) : undefined;
+    if (again === undefined) throw error;
+    return again;
   });
 }
 

@@ -336,7 +336,7 @@ export class FileIndex {
       throw lost();
     }
     if (answer === undefined || answer === "again") return;
-    if (ifRefused === "replace") this.lose();
+    if (ifRefused === "replace") await this.#loseAndFree();
     else this.#failed(answer === "full" && ifRefused === "replace if full" ? "useless" : answer);
   }
 
@@ -438,6 +438,12 @@ export class FileIndex {
     this.#options.logger?.warn({}, "the index was damaged and is being rebuilt from the logs");
   }
 
+  /** The same, once the thread has closed the file: until then the disk keeps its bytes. */
+  async #loseAndFree(inMemory = false): Promise<void> {
+    await this.#thread?.leave();
+    this.lose(inMemory);
+  }
+
   #replace(inMemory = false): void {
     try {
       this.#open.database.close();
@@ -451,17 +457,20 @@ export class FileIndex {
   }
 
   /**
-   * Gives up the file of the index where that makes room for as many bytes; it is filled again from the logs.
+   * Gives up the file of the index where that makes room for as many bytes, does the work in it, and fills the index
+   * again from the logs only then: it would take the room first.
    *
-   * @returns whether it did.
+   * @returns `undefined`: the file is too small for that.
    */
-  async makeRoom(bytes: number): Promise<boolean> {
+  inItsRoom<T>(bytes: number, work: () => Promise<T>): Promise<T> | undefined {
     const has = this.#bytes;
-    if (has === 0 || has < bytes) return false;
-    const thread = this.#thread;
-    this.lose(has < bytes + emptyBytes);
-    await thread?.leave(); // it has the file open
-    return true;
+    if (has === 0 || has < bytes) return undefined;
+    const done = this.#loseAndFree(has < bytes + emptyBytes).then(work);
+    this.#asked = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    return done;
   }
 
   // The end
