@@ -64,6 +64,7 @@ export class FileIndex {
   readonly #path: string | undefined;
   readonly #options: IndexOptions;
   readonly #timers: Timers;
+  readonly #most: number;
   readonly #parts = new Map<string, IndexPart>();
   #open: OpenDatabase;
   /** The process before this one closed the index itself: no log is ahead of it. */
@@ -93,7 +94,7 @@ export class FileIndex {
   #refusedUntil = 0;
   #cancelTimer: (() => void) | undefined;
   /** Settles when all that was asked for is done. */
-  #asked: Promise<void> = Promise.resolve();
+  #asked: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
   #isClosed = false;
 
@@ -108,6 +109,7 @@ export class FileIndex {
     this.#path = path;
     this.#options = options;
     this.#timers = options.timers ?? systemTimers;
+    this.#most = options.mostBehindBytes ?? mostBehindBytes;
     this.#open = (path && openIndexFile(path, true)) || beginIndex(path);
     let found: Record<string, unknown> = {};
     try {
@@ -223,10 +225,6 @@ export class FileIndex {
     return this.behind.bytes > this.#most && performance.now() >= this.#refusedUntil;
   }
 
-  get #most(): number {
-    return this.#options.mostBehindBytes ?? mostBehindBytes;
-  }
-
   /** Resolves when the index is not far behind, or nothing helps, since the disk is full. */
   async room(): Promise<void> {
     if (!this.isFar) return;
@@ -248,17 +246,13 @@ export class FileIndex {
   }
 
   /**
-   * Resolves when all that the journal holds before this position is durable in the index.
+   * Resolves when all that the journal holds before this position is durable in the index. With `"replace"` an index
+   * that does not take it is begun again from the logs.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
    */
-  sync(position = this.durable): Promise<void> {
-    return this.ask({ do: "sync" }, "keep", position);
-  }
-
-  /** The same; an index that does not take it is begun again from the logs. */
-  syncOrLose(position: number): Promise<void> {
-    return this.ask({ do: "sync" }, "replace", position);
+  sync(position = this.durable, ifRefused: IfRefused = "keep"): Promise<void> {
+    return this.ask({ do: "sync" }, ifRefused, position);
   }
 
   /**
@@ -466,10 +460,7 @@ export class FileIndex {
     const has = this.#bytes;
     if (has === 0 || has < bytes) return undefined;
     const done = this.#loseAndFree(has < bytes + emptyBytes).then(work);
-    this.#asked = done.then(
-      () => undefined,
-      () => undefined,
-    );
+    this.#asked = done.catch(() => undefined);
     return done;
   }
 
@@ -497,6 +488,5 @@ export class FileIndex {
   }
 }
 
-function lost(cause?: unknown): ThroughlineError {
-  return unavailable("the index could not be used, and is being rebuilt from the logs", cause);
-}
+const lost = (cause?: unknown): ThroughlineError =>
+  unavailable("the index could not be used, and is being rebuilt from the logs", cause);

@@ -307,7 +307,7 @@ export class Segments {
       await syncLogs(this.#ports, segment, all, (name) => this.recovered.complete(name));
       const end = segment.position + segment.end;
       // What is to be forgotten goes also where a full disk takes nothing of the index.
-      if (this.#forgetting > 0) await this.#ports.index.syncOrLose(end);
+      if (this.#forgetting > 0) await this.#ports.index.sync(end, "replace");
       else await this.#ports.index.sync(end);
       if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
