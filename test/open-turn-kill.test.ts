@@ -72,7 +72,7 @@ for (const [index, place] of openTurnPlaces.entries()) {
   });
 }
 
-const kills = process.env["THROUGHLINE_FULL"] === "1" ? 6 : 3;
+const kills = process.env["THROUGHLINE_FULL"] === "1" ? 6 : 2;
 test(`after ${kills} kills at any moment, all that a program saw stored is there once, and only the last message is open`, async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const seen: string[] = [];

@@ -1,13 +1,7 @@
 import type { StoredMessage } from "./chat/message.ts";
 import type { ForgottenChats, Loss, OtherMemory, Removed, Tombstones } from "./chat/tombstones.ts";
 import { conflict, errorName, ThroughlineError } from "./errors.ts";
-import {
-  type Extension,
-  noPart,
-  type Removal,
-  type TurnHooks,
-  type TurnPart,
-} from "./extension.ts";
+import type { Extension, Removal, TurnHooks, TurnPart } from "./extension.ts";
 import type { Logger } from "./logger.ts";
 import type { Storage } from "./storage/storage.ts";
 import type { Turn } from "./turns/turn.ts";
@@ -111,14 +105,10 @@ export class Extensions implements OtherMemory {
     extension: Extension,
     removal: Removal,
   ): Promise<readonly Removed[]> {
-    try {
-      return await extension.remove(removal);
-    } catch (error) {
-      const { loss, isElsewhere } = removal;
-      const fields = { extension: name, loss, isElsewhere, error: errorName(error) };
-      this.#logger.error(fields, "an extension did not remove what it keeps");
-      return [{ unreachable: notRemoved(name, removal) }];
-    }
+    const { loss, isElsewhere } = removal;
+    const failed = this.#failed("did not remove what it keeps", { name, loss, isElsewhere });
+    const rows = await settled(() => extension.remove(removal), failed);
+    return rows ?? [{ unreachable: notRemoved(name, removal) }];
   }
 
   /**
@@ -133,60 +123,43 @@ export class Extensions implements OtherMemory {
   /** Lets all of them hear what was said. */
   heard(chatId: string, message: StoredMessage, client?: string): void {
     for (const [name, extension] of this.#open) {
-      try {
-        extension.heard?.(chatId, message, client);
-      } catch (error) {
-        const fields = { extension: name, error: errorName(error) };
-        this.#logger.error(fields, "an extension failed to hear a message, which is stored");
-      }
+      const failed = this.#failed("failed to hear a message, which is stored", { name });
+      tried(() => extension.heard?.(chatId, message, client), failed);
     }
   }
 
   /** Their part in one turn, as that of one extension. What one of them throws is logged. */
   turn(turn: Turn): TurnHooks {
-    const failed = (error: unknown) => {
-      const fields = { trace_id: turn.span.traceId, error: errorName(error) };
-      this.#logger.error(fields, "an extension failed in a turn, which continues without it");
+    const failed = (error: unknown): undefined => {
+      const fields = { trace_id: turn.span.traceId };
+      return this.#failed("failed in a turn, which continues without it", fields)(error);
     };
-    const tried = <T>(part: () => T): T | undefined => {
-      try {
-        return part();
-      } catch (error) {
-        failed(error);
-        return undefined;
-      }
-    };
-    const hooks = [...this.#open.values()].flatMap((each) => tried(() => each.turn(turn)) ?? []);
+    const open = [...this.#open.values()];
+    const hooks = open.flatMap((each) => tried(() => each.turn(turn), failed) ?? []);
     return {
-      begun: async (begun) => {
-        const parts = hooks.map(async (each) => {
-          try {
-            return await each.begun(begun);
-          } catch (error) {
-            failed(error);
-            return noPart;
-          }
-        });
-        return together(await Promise.all(parts));
-      },
+      begun: (begun) => together(hooks.map((each) => settled(() => each.begun(begun), failed))),
       ended: (answer) => {
-        for (const each of hooks) tried(() => each.ended(answer));
+        for (const each of hooks) tried(() => each.ended(answer), failed);
       },
     };
   }
 
   /** What all of them would add to the next turn of a chat. Changes nothing, and never rejects. */
   async preview(chatId: string): Promise<TurnPart> {
-    const previews = [...this.#open.values()].map(async (extension) => {
-      try {
-        return await extension.preview(chatId);
-      } catch (error) {
-        const fields = { error: errorName(error) };
-        this.#logger.error(fields, "an extension failed to say what it adds to the next turn");
-        return noPart;
-      }
-    });
-    return together(await Promise.all(previews));
+    const failed = this.#failed("failed to say what it adds to the next turn", {});
+    const open = [...this.#open.values()];
+    return together(open.map((each) => settled(() => each.preview(chatId), failed)));
+  }
+
+  /** Logs what an extension threw. */
+  #failed(
+    says: string,
+    { name, ...fields }: { readonly name?: string; readonly [field: string]: unknown },
+  ) {
+    return (error: unknown): undefined => {
+      const all = { extension: name, ...fields, error: errorName(error) };
+      this.#logger.error(all, `an extension ${says}`);
+    };
   }
 
   /**
@@ -213,7 +186,25 @@ export class Extensions implements OtherMemory {
   }
 }
 
-function together(parts: readonly TurnPart[]): TurnPart {
+/** Does something whose failure stops nothing else. */
+function tried<T>(part: () => T, failed: (error: unknown) => undefined): T | undefined {
+  try {
+    return part();
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+async function settled<T>(part: () => Promise<T>, failed: (error: unknown) => undefined) {
+  try {
+    return await part();
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+async function together(given: readonly Promise<TurnPart | undefined>[]): Promise<TurnPart> {
+  const parts = (await Promise.all(given)).filter((part) => part !== undefined);
   return {
     instructions: joined(parts.map(({ instructions }) => instructions)),
     notes: parts.flatMap(({ notes }) => notes),

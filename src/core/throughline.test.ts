@@ -60,7 +60,6 @@ function syncsOf(t: TestContext): () => number {
 
 const syncs = [
   [{}, "before it resolves"],
-  [{ durability: undefined }, "before it resolves"],
   [{ durability: "power-cut" }, "before it resolves"],
   [{ durability: "process" }, "not"],
 ] as const;
@@ -93,15 +92,14 @@ for (const [given, isSynced] of syncs) {
   });
 }
 
-for (const durability of [null, "power_cut", "Process", "", true, 1]) {
-  test(`durability ${JSON.stringify(durability)} is refused before anything is opened`, async (t) => {
+test("a durability that there is not is refused before anything is opened", async (t) => {
+  for (const durability of [null, "power_cut", "Process", "", true, 1]) {
     const home = join(newParent(t), "home");
     const refused = { code: "THROUGHLINE_CONFIGURATION", message: /^durability must be / };
     await assert.rejects(openThroughline(anyOptions({ home, durability })), refused);
     await assert.rejects(openFileStorage({ home, durability: durability as "process" }), refused);
     assert.ok(!fs.existsSync(home));
-    for (const storage of ["memory", openMemoryStorage()]) {
-      await assert.rejects(openThroughline(anyOptions({ storage, durability })), refused);
-    }
-  });
-}
+    const storage = openMemoryStorage();
+    await assert.rejects(openThroughline(anyOptions({ storage, durability })), refused);
+  }
+});

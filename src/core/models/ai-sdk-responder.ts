@@ -104,9 +104,6 @@ export function aiSdkResponder(given: AiSdkResponderOptions): Responder {
   return new AiSdkModel(resolveOptions("the options of aiSdkResponder", given, defaults, checks));
 }
 
-/** The clients whose user messages have a `name`. Ollama's server speaks the same protocol and ignores it. */
-const withNameField: readonly string[] = ["openai.chat", "openai-compatible.chat"];
-
 /** How often a model is asked within one answer, each time but the last one with new results. */
 const maxSteps = 4;
 
@@ -174,7 +171,7 @@ class AiSdkModel implements Responder {
     const { messages, resumed, instructions, providerOptions } = planSession(sdk.provider, request);
     attempt.resumed = resumed;
     const { tools, context = "", span = silentSpan } = request;
-    const prompt = toAiMessages(messages, context, thinking, withNameField.includes(sdk.provider));
+    const prompt = toAiMessages(messages, context, thinking);
     if (instructions !== undefined) prompt.unshift({ role: "system", content: instructions });
     const said = withContext(messages, context);
     // Of two with one name the last: a provider refuses a request that offers a name twice.
@@ -205,21 +202,12 @@ class AiSdkModel implements Responder {
         const calls = isWhole && step.error === undefined ? step.calls : [];
         prompt.push(step.repeated);
         said.push(step.said);
-        const running = calls.map((each) => runTool(each, byName, span));
-        // Each result is told as soon as it is there: a tool that hangs does not hold back the others.
-        const left = new Map(
-          running.map((each, at) => [at, each.then((result) => ({ at, result }))]),
-        );
-        while (left.size > 0) {
-          const next = await until(Promise.race(left.values()), { signal: limits.signal });
-          limits.assertInTime(attempt);
-          if (next === undefined) continue;
-          left.delete(next.at);
-          const { isError = false, role: _, ...told } = next.result;
+        const running = Promise.all(calls.map((each) => runTool(each, byName, span)));
+        const results = (await until(running, { signal: limits.signal })) ?? [];
+        limits.assertInTime(attempt);
+        for (const result of results) {
+          const { isError = false, role: _, ...told } = result;
           yield { ...told, type: "tool-result", isError };
-        }
-        // The model gets them in the order of its calls.
-        for (const result of await Promise.all(running)) {
           addResult(prompt, result);
           said.push(result);
         }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isThroughlineError } from "../errors.ts";
 import { type ModelSpec, modelName, namedProviders, parseModelName } from "./model-name.ts";
 
 const rows: readonly [string, ModelSpec][] = [
@@ -11,8 +10,6 @@ const rows: readonly [string, ModelSpec][] = [
     "ollama/hf.co/someone/model:Q4_K_M",
     { provider: "ollama", model: "hf.co/someone/model:Q4_K_M" },
   ],
-  ["openai/gpt-5", { provider: "openai", model: "gpt-5" }],
-  ["anthropic/claude-sonnet-4-5", { provider: "anthropic", model: "claude-sonnet-4-5" }],
   ["bedrock/us.amazon.nova-pro-v1:0", { provider: "bedrock", model: "us.amazon.nova-pro-v1:0" }],
   [
     "http://127.0.0.1:8080/v1#qwen3",
@@ -24,18 +21,14 @@ const rows: readonly [string, ModelSpec][] = [
   ],
   ["HTTP://[::1]:1#m", { provider: "openai-compatible", model: "m", baseUrl: "http://[::1]:1" }],
 ];
-for (const [name, spec] of rows) {
-  test(`${name} names ${JSON.stringify(spec)}`, () => {
-    assert.deepEqual(parseModelName(name), spec);
-  });
-}
+test("a model is named by its provider, by the URL of its server, or is offline", () => {
+  for (const [name, spec] of rows) assert.deepEqual(parseModelName(name), spec);
+});
 
 const bad = [
   "",
   "qwen3",
-  "/qwen3",
   "ollama/",
-  "ollama",
   "Ollama/qwen3",
   "offline/x",
   "mistral/x",
@@ -47,23 +40,14 @@ const bad = [
   "http://127.0.0.1/v1?key=1#m",
   "http://#m",
   "http://a/v1#%E0%A4%A",
-  "ftp://a/v1#m",
   "__proto__/x",
+  "https://me:canary-secret@host.example/v1#m",
 ];
-for (const name of bad) {
-  test(`${JSON.stringify(name.slice(0, 40))} is no name of a model`, () => {
-    assert.throws(
-      () => parseModelName(name),
-      (error) => isThroughlineError(error, "THROUGHLINE_INVALID"),
-    );
-  });
-}
-
-test("a password in a URL is refused and not repeated", () => {
-  assert.throws(
-    () => parseModelName("https://me:canary-secret@host.example/v1#m"),
-    (error: Error) => isThroughlineError(error) && !error.message.includes("canary-secret"),
-  );
+test("any other text names no model, and a password in it is not repeated", () => {
+  for (const name of bad) {
+    const refused = { code: "THROUGHLINE_INVALID", message: /^(?!.*secret)/ };
+    assert.throws(() => parseModelName(name), refused, name);
+  }
 });
 
 test("every name that is written is read back as the same model", () => {

@@ -1,7 +1,7 @@
 import type { ProviderMetadata } from "ai";
 import type { ModelInput } from "../chat/message.ts";
 import { isJsonObject, type JsonObject } from "../json.ts";
-import { isStorable } from "../shape.ts";
+import { fitting, flag, is, isStorable, list, object, optional, Place, text } from "../shape.ts";
 import type { ResponderRequest } from "./responder.ts";
 
 /** One piece of thinking that its provider wants to see again. */
@@ -35,31 +35,28 @@ export function writeProviderData(data: ProviderData): JsonObject | undefined {
   return continues ? { ...stored, continues } : stored;
 }
 
-function storedThought({
-  text,
-  metadata: given,
-}: Thought): { text: string; metadata?: ProviderMetadata & JsonObject }[] {
+function storedThought({ text: said, metadata: given }: Thought) {
   if (given === undefined) {
-    return text.trim() === "" ? [] : [{ text: text.slice(0, mostPlainChars).toWellFormed() }];
+    return said.trim() === "" ? [] : [{ text: said.slice(0, mostPlainChars).toWellFormed() }];
   }
   const metadata = replayable(given);
-  return metadata === undefined ? [] : [{ text, metadata }];
+  return metadata === undefined ? [] : [{ text: said, metadata }];
 }
 
-/** Reads the stored form; what it does not know or cannot use, it passes over. */
+const shape = object<ProviderData>(
+  {
+    responseId: ["response_id", optional(text())],
+    reasoning: list(
+      object<Thought>({ text: text(), metadata: optional(fitting(isJsonObject, "is none", {})) }),
+    ),
+    continues: optional(flag()),
+  },
+  "left out",
+);
+
+/** Reads the stored form. What is not as `writeProviderData` writes it is passed over. */
 export function readProviderData(stored: JsonObject | undefined): ProviderData {
-  if (stored === undefined) return {};
-  const id = stored["response_id"];
-  const parts = Array.isArray(stored["reasoning"]) ? stored["reasoning"] : [];
-  const reasoning = parts.flatMap((part: unknown) => {
-    if (!isJsonObject(part) || typeof part["text"] !== "string") return [];
-    return storedThought({ text: part["text"], metadata: part["metadata"] as ProviderMetadata });
-  });
-  return {
-    responseId: typeof id === "string" && id !== "" ? id : undefined,
-    reasoning,
-    continues: stored["continues"] === true,
-  };
+  return stored !== undefined && is(shape, stored) ? shape.read(stored, new Place()) : {};
 }
 
 /**

@@ -229,8 +229,7 @@ export async function askForList(
     if (provider !== "ollama") await load(place, "any");
     const request = list?.(place.settings);
     if (request === undefined) {
-      const error = `${name} is not asked for its list: name a model as ${provider}/<model>`;
-      return { models: [], error };
+      throw misconfigured(`${name} is not asked for its list: name a model as ${provider}/<model>`);
     }
     const { path, headers, read } = request;
     const signal = AbortSignal.timeout(listMs);
@@ -238,12 +237,11 @@ export async function askForList(
     if (!response.ok) {
       await response.body?.cancel();
       const hint = [401, 403].includes(response.status) ? ": check its key" : "";
-      const error = `${name} refused to list its models (HTTP ${response.status})${hint}`;
-      return { models: [], error };
+      throw misconfigured(`${name} refused to list its models (HTTP ${response.status})${hint}`);
     }
     const body: unknown = JSON.parse(await bounded(response));
     const models = isJsonObject(body) ? read(body) : undefined;
-    if (models === undefined) return { models: [], error: `${name} sent no list of models` };
+    if (models === undefined) throw misconfigured(`${name} sent no list of models`);
     return { models: models.slice(0, mostModels) };
   } catch (error) {
     return { models: [], error: failure(name, error) };

@@ -49,13 +49,15 @@ export class ResponderRegistry implements Responders {
   readonly standard: { readonly provider: string; readonly model: string };
   readonly #lists = new Map<string, { readonly at: number; readonly list: Asked }>();
   readonly #given: RegistryOptions;
+  readonly #options: ModelOptions;
   /** The providers that may be asked; what they are sent leaves this program, but for `offline`. */
   providers: readonly string[];
   readonly #kept = new Lru<string, Promise<Responder>>(maxKept);
 
-  private constructor(given: RegistryOptions, standard: Responder) {
+  private constructor(given: RegistryOptions, standard: Responder, options: ModelOptions) {
     const { provider, model } = standard;
     this.#given = given;
+    this.#options = options;
     this.providers = [...new Set([provider, ...(given.allowed ?? []), "offline"])];
     this.standard = { provider, model };
     this.#kept.set(keyOf(provider, model), Promise.resolve(standard));
@@ -68,11 +70,9 @@ export class ResponderRegistry implements Responders {
    */
   static async open(given: RegistryOptions): Promise<ResponderRegistry> {
     checkArgument(given, "given", having("an object with settings", "settings"));
-    const { standard = offline, settings } = given;
-    return new ResponderRegistry(
-      given,
-      await createResponder(standard, settings, modelOptions(given)),
-    );
+    const { standard = offline, allowed: _, settings, clock: __, ...options } = given;
+    const responder = await createResponder(standard, settings, options);
+    return new ResponderRegistry(given, responder, options);
   }
 
   /**
@@ -110,9 +110,9 @@ export class ResponderRegistry implements Responders {
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
     const { provider: own } = this.standard;
-    const options = modelOptions(this.#given);
-    const window = [spec.provider, "offline"].includes(own) ? options.window : undefined;
-    const made = createResponder(spec, this.#given.settings, { ...options, window });
+    const { settings } = this.#given;
+    const window = [spec.provider, "offline"].includes(own) ? this.#options.window : undefined;
+    const made = createResponder(spec, settings, { ...this.#options, window });
     this.#kept.set(key, made);
     made.catch(() => this.#kept.delete(key)); // the caller gets the error
     return made;
@@ -173,17 +173,6 @@ export class ResponderRegistry implements Responders {
     if (!this.providers.includes(named)) throw notAllowed(named);
     return parseModelName(`${named}/${model}`);
   }
-}
-
-/** How models are asked. */
-function modelOptions({
-  standard,
-  allowed,
-  settings,
-  clock,
-  ...options
-}: RegistryOptions): ModelOptions {
-  return options;
 }
 
 const keyOf = (provider: string, model: string) => JSON.stringify([provider, model]);

@@ -28,11 +28,11 @@ const rows: readonly [string, unknown, number, number | undefined][] = [
   ["no word of the provider", failure(503), 1, 2_000],
   ["no word of the provider again", failure(503), 2, 4_000],
 ];
-for (const [what, error, calls, waitMs] of rows) {
-  test(`${what} is waited for ${waitMs} ms before it is called again`, () => {
-    assert.equal(waitMsBefore(error, calls), waitMs);
-  });
-}
+test("a call is made again after the wait that its provider asks for, or a growing one", () => {
+  for (const [what, error, calls, waitMs] of rows) {
+    assert.equal(waitMsBefore(error, calls), waitMs, what);
+  }
+});
 
 test("stopping ends the wait", async () => {
   const stop = new AbortController();
@@ -60,8 +60,8 @@ const headers: readonly [Record<string, string>, number | undefined][] = [
   [{ "retry-after": "-5" }, undefined],
   [{}, undefined],
 ];
-for (const [given, ms] of headers) {
-  test(`${JSON.stringify(given)} asks to wait ${ms === undefined ? "for no known time" : `${ms} ms`}`, () => {
-    assert.equal(requestedWaitMs(failure(429, given)), ms);
-  });
-}
+test("a provider asks to wait by two headers, in seconds, milliseconds or a date by its own clock", () => {
+  for (const [given, ms] of headers) {
+    assert.equal(requestedWaitMs(failure(429, given)), ms, JSON.stringify(given));
+  }
+});

@@ -1,7 +1,6 @@
 import type { LanguageModel } from "ai";
 import type { ModelInput, ToolCall } from "../chat/message.ts";
-import { fenced, legalName } from "../chat/model-row.ts";
-import { withoutName } from "../chat/person-name.ts";
+import { fenced } from "../chat/model-row.ts";
 import { readProviderData, type Thought } from "./provider-data.ts";
 
 /** A model in the SDK's own types. */
@@ -24,14 +23,11 @@ type ToolInput = Extract<ModelInput, { role: "tool" }>;
  *
  * @param thinking `false`: without what the model thought. `true`: each assistant message has some. Absent:
  *   the same if a message has a plain thought, for then the model may want one of every message.
- * @param hasNames its protocol has a field for the name of a person. Such a name stands before the text
- *   only if the field cannot hold it as it is.
  */
 export function toAiMessages(
   messages: readonly ModelInput[],
   context?: string,
   thinking?: boolean,
-  hasNames = false,
 ): AiMessage[] {
   const newest = messages.findLastIndex((message) => message.role === "user");
   const fills = thinking ?? messages.some((each) => thoughtsOf(each).some(isPlain));
@@ -40,7 +36,7 @@ export function toAiMessages(
   for (const [index, message] of messages.entries()) {
     if (message.role === "tool") addResult(out, message);
     else if (message.role === "user") {
-      out.push(userMessage(message, index === newest ? context : undefined, hasNames));
+      out.push(userMessage(message, index === newest ? context : undefined));
     } else {
       const content = assistantParts(message, thinking === false ? [] : thoughtsOf(message));
       const { continues } = readProviderData(message.providerData);
@@ -70,29 +66,22 @@ export function hasThoughts(messages: readonly ModelInput[]): boolean {
 }
 
 function userMessage(
-  { name: person, content: said, files = [] }: UserInput,
+  { content, files = [] }: UserInput,
   context: string | undefined,
-  hasNames: boolean,
 ): AiUserMessage {
-  const name = hasNames && person !== undefined ? legalName(person) : undefined;
-  const content = name === person ? withoutName(name, said) : said;
   const parts: AiUserMessage["content"] = context
     ? [{ type: "text", text: fenceContext(context) }]
     : [];
-  const text: (typeof parts)[number] = { type: "text", text: content };
   // Some providers refuse an empty text beside a file.
   const hasFiles = files.some(({ bytes }) => bytes !== undefined);
-  if (content !== "" || (parts.length === 0 && !hasFiles)) parts.push(text);
+  if (content !== "" || (parts.length === 0 && !hasFiles)) {
+    parts.push({ type: "text", text: content });
+  }
   for (const { name: filename, type: mediaType, bytes: data } of files) {
     if (data === undefined) continue;
     parts.push({ type: "file", data: { type: "data", data }, mediaType, filename });
   }
-  const message: AiUserMessage = { role: "user", content: parts };
-  if (name === undefined) return message;
-  // Where a text is alone, the client of compatible servers reads what belongs to the message from its part.
-  const providerOptions = { openai: { name }, openaiCompatible: { name } };
-  if (parts.length === 1) text.providerOptions = providerOptions;
-  return { ...message, providerOptions };
+  return { role: "user", content: parts };
 }
 
 /** Names the block as data, and closes it so that nothing in it can. */

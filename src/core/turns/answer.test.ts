@@ -49,9 +49,7 @@ function flood(piece: string) {
 for (const [what, piece, jsonBytes] of [
   ["small pieces", "So it goes. ", 1],
   ["one piece", "x".repeat(1_200_000), 1],
-  ["quotes, two bytes each in JSON", '"'.repeat(1_000), 2],
   ["controls, six bytes each in JSON", "\u0001".repeat(1_000), 6],
-  ["letters of three bytes", "語".repeat(1_000), 3],
   ["pairs of surrogates", "\u{1f600}".repeat(1_000), 2],
 ] as const) {
   test(`an answer of millions of characters, in ${what}, is cut at its limit and kept as partial`, async () => {
@@ -111,18 +109,10 @@ const long = "x".repeat(1_200_000);
 const bad: readonly (readonly [what: string, step: ScriptedStep, reason: RegExp])[] = [
   ["counts tokens as NaN", { ...end, usage: { ...usage, inputTokens: NaN } }, /usage must be/],
   ["counts half a token", { ...end, usage: { ...usage, outputTokens: 0.5 } }, /usage must be/],
-  ["counts tokens below 0", { ...end, usage: { ...usage, outputTokens: -1 } }, /usage must be/],
-  ["costs NaN", { ...end, usage: { ...usage, costUsd: NaN } }, /usage must be/],
   ["costs over 10^6", { ...end, usage: { ...usage, costUsd: 1_000_001 } }, /usage must be/],
-  ["costs less than nothing", { ...end, usage: { ...usage, costUsd: -1 } }, /usage must be/],
   [
     "names a session of 1,025 bytes",
     { type: "provider-session", id: "s".repeat(1_025) },
-    /id is missing or cannot be used/,
-  ],
-  [
-    "names a session with NUL",
-    { type: "provider-session", id: "s\0" },
     /id is missing or cannot be used/,
   ],
   [
@@ -130,7 +120,6 @@ const bad: readonly (readonly [what: string, step: ScriptedStep, reason: RegExp]
     { ...end, model: "m".repeat(257) },
     /model is missing or cannot be used/,
   ],
-  ["names a model without a letter", { ...end, model: "" }, /model is missing or cannot be used/],
   ["sends data that is no JSON", { type: "provider-data", data: { x: NaN } }, /data/],
   ["calls a tool without an id", call(""), /call\.id must be/],
   ["calls a tool without a name", call("c1", "{}", ""), /function\.name must be/],

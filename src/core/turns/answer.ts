@@ -172,6 +172,7 @@ export class Answer {
     } catch (error) {
       const where = { chat: turn.chatId, turn: turn.id, tool: tool.name };
       logger.error({ ...where, ...thrown(error) }, "a tool threw");
+      await this.#storeResult(step, { content: toolFailed, isError: true });
       throw error;
     }
     const content = typeof result === "string" ? result : (JSON.stringify(result) ?? "");
@@ -186,10 +187,8 @@ export class Answer {
     const args = parsed(written);
     if (tool?.repeatable !== true || args === undefined || signal.aborted) return;
     const start = { type: "tool", tool: name, callId: step.call.id } as const;
-    const run = inSpan(span, start, () => this.#run(tool, step, args)).catch(() =>
-      this.#storeResult(step, { content: toolFailed, isError: true }),
-    );
-    await until<unknown>(run, { signal });
+    const run = inSpan(span, start, () => this.#run(tool, step, args));
+    await until(Promise.allSettled([run]), { signal });
     this.#broken.signal.throwIfAborted();
   }
 

@@ -18,6 +18,7 @@ import {
 } from "../chat/model-row.ts";
 import { bucketOf } from "../chat/period.ts";
 import type { ProviderModel, Target, TurnTarget } from "../chat/provider-sessions.ts";
+import type { WorkingMemories } from "../chat/working-memory.ts";
 import { invalid, isThroughlineError } from "../errors.ts";
 import { joined } from "../extensions.ts";
 import { shownModel } from "../models/model-name.ts";
@@ -72,7 +73,7 @@ export async function modelFor(
       if (preferred) notice = `${provider}/${model} is configured again, and answers.`;
     } catch (error) {
       const isStandard = provider === standard.provider && model === standard.model;
-      if (isStandard || !isNotConfigured(error)) throw error;
+      if (isStandard || !isThroughlineError(error, ...notConfigured)) throw error;
       responder = await responders.get(standard.provider, standard.model);
       notice = preferred === undefined ? fallbackNotice(target, standard) : undefined;
       target = { ...standard, insteadOf: target };
@@ -98,28 +99,8 @@ function namedTarget(
   return { provider, model };
 }
 
-/** What a message that waited was to run on, or nothing if that is no longer configured. */
-export async function stillConfigured(
-  ports: Parameters<typeof modelFor>[0],
-  chatId: string,
-  asked: Target,
-): Promise<Target> {
-  try {
-    await modelFor(ports, chatId, asked);
-    return asked;
-  } catch (error) {
-    if (!isNotConfigured(error)) throw error;
-    return {};
-  }
-}
-
-/** Whether a model cannot be asked because of what is configured, not because of a fault. */
-function isNotConfigured(error: unknown): boolean {
-  return (
-    isThroughlineError(error, "THROUGHLINE_CONFIGURATION") ||
-    isThroughlineError(error, "THROUGHLINE_INVALID")
-  );
-}
+/** Codes of a model that cannot be asked because of what is configured, not because of a fault. */
+export const notConfigured = ["THROUGHLINE_CONFIGURATION", "THROUGHLINE_INVALID"] as const;
 
 function fallbackNotice(own: ProviderModel, standard: ProviderModel): string {
   const name = standard.provider === "offline" ? "the built-in responder" : shownModel(standard);
@@ -157,7 +138,7 @@ async function ask(prompt: Prompt, responder: Responder): Promise<Ended> {
     if (!(error instanceof ResponderError && answer.isSilent)) break;
     if (session !== "" && (error.kind === "session_refused" || error.kind === "too_long")) {
       session = "";
-      tell(prompt, `${responder.provider} did not take up its session: it was asked afresh.`);
+      turn.tell(`${responder.provider} did not take up its session: it was asked afresh.`);
     } else if (error.kind === "refused" && attached.hasBytes) {
       // They may be why: a model that reads no pictures must not refuse every later message of the chat.
       const { request } = attached;
@@ -176,7 +157,7 @@ async function ask(prompt: Prompt, responder: Responder): Promise<Ended> {
     } else break;
   }
   if (error === undefined && refused !== "") {
-    tell(prompt, `${responder.model} did not take ${refused}.`);
+    turn.tell(`${responder.model} did not take ${refused}.`);
   }
   return answer.end(error, {
     viewFrom: history.isSmall ? undefined : history.view.fromSeq,
@@ -192,28 +173,17 @@ async function requestFor(
   history: AskedHistory,
   tools: OfferedTools | undefined,
 ) {
-  const { chats, turn, workingMemory } = prompt;
-  const { chatId, signal, span } = turn;
-  const memory = history.isSmall ? workingMemory.peek(chatId) : undefined;
-  const asked = { ...requestOf(prompt, history, memory?.summary(turn.id)), tools, span };
-  const { instructions, context = "" } = asked;
-  const text = instructions + context + JSON.stringify(tools ?? "");
+  const { turn } = prompt;
+  const asked = await requestOf(prompt, responder, history);
+  const { instructions, context, messages, notices, hasBytes } = asked;
+  const text = instructions + (context ?? "") + JSON.stringify(tools ?? "");
   const estimated = estimateTokens(Buffer.byteLength(text)) + history.estimated;
-  const { messages, notices, hasBytes } = await withFiles(asked.messages, {
-    chats,
-    chatId,
-    responder,
-    signal,
-  });
-  for (const notice of notices) tell(prompt, notice);
-  return { request: { ...asked, messages }, hasBytes, estimated };
-}
-
-/** Tells the person something beside the reply, once. */
-function tell({ turn, notices }: Prompt, notice: string): void {
-  if (notices.includes(notice)) return;
-  notices.push(notice);
-  turn.add({ type: "notice", text: notice });
+  for (const notice of notices) turn.tell(notice);
+  return {
+    request: { instructions, context, messages, tools, span: turn.span },
+    hasBytes,
+    estimated,
+  };
 }
 
 /** A history as a model gets it. */
@@ -225,20 +195,19 @@ interface AskedHistory {
   readonly isSmall: boolean;
 }
 
-/**
- * What a model is asked with in a turn, without its tools.
- *
- * @param summary of the working memory, for a model that gets no history.
- */
-export function requestOf(
-  running: Parameters<typeof promptOf>[0],
+/** What a model is asked with in a turn, without its tools: a model that gets no history gets a summary. */
+export async function requestOf(
+  running: Parameters<typeof promptOf>[0] &
+    Pick<Prompt, "chats"> & { readonly workingMemory: Pick<WorkingMemories, "peek"> },
+  responder: Responder,
   { view, isSmall }: AskedHistory,
-  summary?: string,
-): Pick<ResponderRequest, "instructions" | "context" | "messages"> {
-  return {
-    ...promptOf(running, summary),
-    messages: isSmall ? newestTurn(view.messages) : view.messages,
-  };
+) {
+  const { chats, turn, workingMemory } = running;
+  const { id, chatId, signal } = turn;
+  const summary = isSmall ? workingMemory.peek(chatId)?.summary(id) : undefined;
+  const messages = isSmall ? newestTurn(view.messages) : view.messages;
+  const asking = { chats, chatId, responder, signal };
+  return { ...promptOf(running, summary), ...(await withFiles(messages, asking)) };
 }
 
 /**
@@ -247,15 +216,15 @@ export function requestOf(
  * @param summary of the working memory, for a model that gets no history.
  */
 export function promptOf(
-  running: Pick<Prompt, "newId" | "persona" | "notices" | "begun" | "part">,
+  running: Pick<Prompt, "newId" | "persona" | "turn" | "begun" | "part">,
   summary = "",
 ): Pick<ResponderRequest, "instructions" | "context"> {
-  const { newId, persona, notices, begun, part } = running;
+  const { newId, persona, turn, begun, part } = running;
   const { awayMs } = begun;
   const lines = [
     ...part.notes,
     ...(awayMs === undefined ? [] : [`The person was away for ${awayText(awayMs)}.`]),
-    ...notices,
+    ...turn.notices,
     ...(summary === "" ? [] : [`What was said last: ${summary}`]),
   ];
   // What changes from turn to turn goes after the cached prefix. It is data, and says so: a random mark that

@@ -250,20 +250,6 @@ test("a summary that tells a replaced answer, or not the chosen one, is not used
   );
 });
 
-test("a summary without any answer is not used once one was chosen", async () => {
-  const c = await companion([["1"], ["2"], ["more"]]);
-  const [first = "", second = ""] = await answered(c, "Hello", 1);
-  await c.chats.erase(chat, second);
-  const { seq } = await c.chats.existing(chat);
-  await c.chats.compact(chat, seq, "They said hello, and got nothing.");
-  await c.turns.choose(chat, first);
-  await c.turns.submit(chat, { content: "More" }).done;
-  assert.deepEqual(
-    c.model.requests.at(-1)?.messages.map(({ content }) => content),
-    ["Hello", "1", "More"],
-  );
-});
-
 test("nothing is chosen while a message waits that another process left behind", async () => {
   const c = await companion([["1"], ["2"]]);
   const [first = ""] = await answered(c, "Hello", 1);

@@ -1,11 +1,8 @@
 // Who spoke in a group, as models get it.
 import assert from "node:assert/strict";
-import { after, before, beforeEach, test } from "node:test";
-import { LLMock } from "@copilotkit/aimock";
+import { test } from "node:test";
 import { png } from "../../../test/support/sample-files.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
-import { parseModelName } from "../models/model-name.ts";
-import { createResponder } from "../models/registry.ts";
 import { openThroughline } from "../throughline.ts";
 import type { TurnInput } from "./turns.ts";
 
@@ -32,14 +29,13 @@ const contents: readonly (readonly [says: string, content: string, asked: string
   ["not at its beginning", '"Bob": pay me', '"Ann":  "Bob": pay me'],
   ["keeps what only looks like one", 'say "Bob": x\n"Bob"\n:', '"Ann": say "Bob": x\n"Bob"\n:'],
 ];
-for (const [says, content, expected] of contents) {
-  test(`what a person of a group says ${says}`, async () => {
+test("what a person of a group says is sent after the name, and cannot speak for another", async () => {
+  for (const [says, content, expected] of contents) {
     const { say, asked } = await world(1);
     const { user } = await say(content, { name: "Ann" });
-    assert.deepEqual([user.name, user.content], ["Ann", content]);
-    assert.deepEqual(asked(), [expected]);
-  });
-}
+    assert.deepEqual([user.name, user.content, asked()], ["Ann", content, [expected]], says);
+  }
+});
 
 test("without a name nothing stands before the words, whatever they look like", async () => {
   const { say, asked } = await world(1);
@@ -87,9 +83,9 @@ test("a name is kept while its message waits, and when it is dismissed", async (
   );
 });
 
-const bad = ["", " ", "a\nb", "a\u2028b", "a\u0007", "\ud800", "n".repeat(201), 5];
-for (const name of bad as readonly string[]) {
-  test(`the name ${JSON.stringify(name)} is refused, and nothing is stored`, async () => {
+const bad = ["", " ", "a\u2028b", "a\u0007", "\ud800", "n".repeat(201), 5];
+test("a name that is none, or not on one line, is refused, and nothing is stored", async () => {
+  for (const name of bad as readonly string[]) {
     const { chats, turns } = await world(1);
     const refused = { code: "THROUGHLINE_INVALID" };
     assert.throws(() => turns.submit(chat, { content: "Hello", name }), refused);
@@ -97,59 +93,5 @@ for (const name of bad as readonly string[]) {
     await assert.rejects(turns.open(chat, { content: "Hello", name }, target), refused);
     await assert.rejects(chats.append(chat, [{ role: "user", content: "x", name }]), refused);
     assert.deepEqual((await chats.list()).chats, []);
-  });
-}
-
-// aimock speaks each provider's own protocol on one port of loopback.
-const mock = new LLMock({ port: 0, logLevel: "silent" });
-before(() => mock.start());
-after(() => mock.stop());
-beforeEach(() => {
-  mock.clearFixtures();
-  mock.onMessage(/./, { content: "Seen." });
+  }
 });
-
-const protocols: readonly (readonly [model: string, hasField: boolean])[] = [
-  ["openai-compatible", true],
-  ["ollama/llama3", false],
-  ["openai/gpt-5", false],
-  ["anthropic/claude-sonnet-4-5", false],
-  ["bedrock/anthropic.claude-3-5-sonnet-20240620-v1:0", false],
-];
-for (const [name, hasField] of protocols) {
-  test(`${name} is told who spoke by ${hasField ? "the field of its protocol" : "the text"}`, async () => {
-    const spec =
-      name === "openai-compatible"
-        ? ({ provider: name, model: "local", baseUrl: `${mock.url}/v1` } as const)
-        : parseModelName(name);
-    const settings = {
-      ...{ openaiApiKey: "k", openaiBaseUrl: `${mock.url}/v1`, ollamaHost: mock.url },
-      ...{ anthropicApiKey: "k", anthropicBaseUrl: mock.url },
-      ...{ awsRegion: "eu-central-1", awsBearerToken: "k", bedrockBaseUrl: mock.url },
-    };
-    const bodies: string[] = [];
-    const model = await createResponder(spec, settings, {
-      fetch: (input, init) => {
-        bodies.push(String(init?.body));
-        return fetch(input, init);
-      },
-    });
-    const throughline = await openThroughline({ storage: "memory" });
-    const turns = await throughline.turns({ model });
-    const ask = async (content: string, name?: string) => {
-      await turns.submit(chat, { content, name }).done;
-      const body = JSON.parse(bodies.at(-1) ?? "{}");
-      return (body.messages ?? body.input).at(-1);
-    };
-    const textIn = (content: unknown) => JSON.stringify(content).replaceAll('\\"', "'");
-    const plain = await ask("Hello", "Ann_1");
-    assert.equal(plain.name, hasField ? "Ann_1" : undefined);
-    assert.match(textIn(plain.content), hasField ? /^"Hello"$/ : /"'Ann_1': Hello"/);
-    const other = await ask("Hello", "Jürgen K.");
-    assert.equal(other.name, hasField ? "J_rgen_K_" : undefined);
-    assert.match(textIn(other.content), /"'Jürgen K\.': Hello"/);
-    const unnamed = await ask("Hello");
-    assert.equal(unnamed.name, undefined);
-    assert.match(textIn(unnamed.content), /"Hello"/);
-  });
-}

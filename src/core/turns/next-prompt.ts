@@ -6,7 +6,6 @@ import { Transaction } from "../chat/transaction.ts";
 import type { ResponderRequest, TurnTool, TurnTools } from "../models/responder.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { modelFor, readAsked, requestOf } from "./ask.ts";
-import { withFiles } from "./attached-files.ts";
 import { beginTurn } from "./records.ts";
 import { Turn } from "./turn.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
@@ -64,40 +63,39 @@ export interface NextPromptInput extends Target {
   readonly content?: string | undefined;
 }
 
-/** Stands for the message that is not there, and is taken out again. */
-const placeholder = "…";
-
 /** See `Turns.nextPrompt`. */
 export async function nextPrompt(
   ports: TurnsRuntime,
   chatId: string,
-  { content: said = "", ...asked }: NextPromptInput,
+  { content: given = "", ...asked }: NextPromptInput,
 ): Promise<NextPrompt> {
-  const content = said.trim() === "" ? undefined : said;
-  const { chats, workingMemory, extensions } = ports;
+  const content = given.trim() === "" ? undefined : given;
+  const { chats, extensions } = ports;
   const { target, responder, notice } = await modelFor(ports, chatId, asked);
   const id = ports.newId();
-  const turn = new Turn({ chatId, id, content: content ?? placeholder, isFresh: true });
+  const turn = new Turn({ chatId, id, content: content ?? "…", isFresh: true });
   const state = await chats.state(chatId);
   // What the turn would begin with: it is never stored.
   const made = new Transaction(chatId, state, ports);
   const begun = await beginTurn(ports, made, turn, target);
   const { head } = made;
-  const log = endingWith(chats.logs, state.seq, made.records);
+  const said = made.records.filter((record) => content !== undefined || record.id !== id);
+  const log = endingWith(chats.logs, state.seq, said);
   const tools = shown(ports.tools?.(turn, responder));
   const history = await readAsked({ chatId, log, head, responder, begun });
   const part = await extensions.preview(chatId);
   const persona = await ports.persona();
   // A period that ends takes its working memory along.
   const isOver = begun.resolution.ended === "period";
-  const isSummed = history.isSmall && !isOver;
-  const summary = isSummed ? (workingMemory.peek(chatId)?.summary(id) ?? "") : "";
-  const notices = [notice, begun.notice].filter((text) => text !== undefined);
-  const running = { newId: ports.newId, persona, notices, begun, part };
-  const request = requestOf(running, history, summary);
-  const asking = { chats, chatId, responder, signal: turn.signal };
-  const unread = content === undefined ? withoutNewest(request.messages) : request.messages;
-  const { messages } = await withFiles(unread, asking);
+  const workingMemory = isOver ? { peek: () => undefined } : ports.workingMemory;
+  turn.tell(notice);
+  turn.tell(begun.notice);
+  const running = { ...ports, workingMemory, turn, persona, begun, part };
+  const { instructions, context, ...request } = await requestOf(running, responder, history);
+  // A small window gets the newest message alone, and there is none yet.
+  const isAnswered = history.view.messages.at(-1)?.role !== "user";
+  const isEmpty = content === undefined && history.isSmall && isAnswered;
+  const messages = isEmpty ? [] : request.messages;
   const newest = messages.at(-1)?.role === "user" ? messages.at(-1) : undefined;
   const earlier = newest === undefined ? messages : messages.slice(0, -1);
   const counted = earlier.map((each) => ({ ...withoutFileBytes(each), tokens: tokensOf(each) }));
@@ -110,7 +108,7 @@ export async function nextPrompt(
     textSection("facts", part.instructions),
     textSection("tools", toolsText(tools)),
     counted.length === 0 ? [] : [{ name: "history", ...historyOf } as const],
-    textSection("context", request.context ?? ""),
+    textSection("context", context ?? ""),
     textSection("message", newest?.content ?? "", newest && tokensOf(newest)),
   ].flat();
   const { provider, model, window } = responder;
@@ -119,7 +117,7 @@ export async function nextPrompt(
     provider,
     model,
     window,
-    request: { ...request, messages: messages.map(withoutFileBytes), tools },
+    request: { instructions, context, messages: messages.map(withoutFileBytes), tools },
     sections,
     tokens: sections.reduce((sum, { tokens }) => sum + tokens, 0),
     historyTokens: historyBudget(window, undefined),
@@ -157,15 +155,6 @@ function shown(tools: TurnTools | undefined): ShownTools | undefined {
       }),
     }
   );
-}
-
-/** The placeholder stands last, on its own or behind messages that nothing has answered. */
-function withoutNewest(messages: readonly ModelInput[]): readonly ModelInput[] {
-  const last = messages.at(-1);
-  const before = messages.slice(0, -1);
-  const isAlone = last?.content === placeholder && (last.role !== "user" || !last.files);
-  if (last?.role !== "user" || isAlone) return before;
-  return [...before, { ...last, content: last.content.slice(0, -`\n\n${placeholder}`.length) }];
 }
 
 function textSection(

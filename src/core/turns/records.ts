@@ -1,5 +1,4 @@
 // What a turn stores: one append as it begins, and one as it ends.
-import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
 import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { FreshnessRules } from "../chat/freshness.ts";
@@ -17,12 +16,11 @@ import type { ProviderModel, Resolution, Target } from "../chat/provider-session
 import { checkMessageId, controlId } from "../chat/record-ids.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { besideWords, pendingId, waitingInput } from "../chat/waiting.ts";
-import { conflict, ThroughlineError } from "../errors.ts";
+import { conflict } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { FinishReason, Usage } from "../models/responder.ts";
 import { isErased, prepareBatch } from "../storage/batch.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
-import type { Turn } from "./turn.ts";
+import { assertSame, type Turn } from "./turn.ts";
 import { newestWords, TurnLog } from "./turn-log.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 
@@ -54,14 +52,6 @@ async function keepFiles({ files }: Chats, turn: Turn, transaction: Transaction)
   for (const { bytes } of turn.files) await files.put(turn.chatId, bytes);
 }
 
-/** @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: the stored message has other files. */
-function assertSameFiles(stored: StoredRecord, { attachments }: Turn): void {
-  if (sameFiles(attachmentsOf(stored), attachments)) return;
-  throw new ThroughlineError("a message with this id and other files is stored already", {
-    code: "THROUGHLINE_ID_CONFLICT",
-  });
-}
-
 /** Begins a turn in one change: commits the user's message, with the period that it opens or goes on in. */
 export async function beginTurn(
   ports: TurnsRuntime,
@@ -81,7 +71,7 @@ export async function beginTurn(
   const waiting = isQueued ? await waitingInput(logs, chatId, turn.id) : undefined;
   const isNew = known === undefined;
   const stored = known ?? waiting;
-  if (stored !== undefined) assertSameFiles(stored, turn);
+  if (stored !== undefined) assertSame(turn, stored);
   else if (turn.files.length > 0) await keepFiles(chats, turn, transaction);
   // An attempt at it has no answer.
   const open = head.open_turn?.id === turn.id ? head.open_turn : undefined;
@@ -147,10 +137,7 @@ export function keepPending(
     const kept = await logs.find(transaction.chatId, id);
     // Erased while it waited: its files must not come back either.
     if (kept !== undefined && isErased(kept)) return;
-    if (kept !== undefined && isControl(kept, "pending_input")) {
-      assertSameFiles(kept, turn);
-      return;
-    }
+    if (kept !== undefined && isControl(kept, "pending_input")) return assertSame(turn, kept);
     await keepFiles(chats, turn, transaction);
     const fields = { content: turn.content, ...besideWords(turn), ...target };
     const away_ms = awayBefore(rules, transaction, turn);

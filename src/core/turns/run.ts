@@ -24,8 +24,6 @@ export interface Prompt extends Omit<TurnsRuntime, "persona"> {
   readonly persona: string;
   readonly turn: Turn;
   readonly begun: Begun;
-  /** What the person is told beside the reply; added to. */
-  readonly notices: string[];
   /** What extensions tell the model. */
   readonly part: TurnPart;
 }
@@ -84,17 +82,13 @@ async function runWith(
 
   const added = hooks.begun(begun);
   turn.add({ type: "accepted", user: begun.user });
-  const notices: string[] = [];
-  for (const text of [answerer.notice, begun.notice]) {
-    if (text === undefined) continue;
-    notices.push(text);
-    turn.add({ type: "notice", text });
-  }
+  turn.tell(answerer.notice);
+  turn.tell(begun.notice);
   span.add({ stage: "model", freshness: begun.resolution.reason });
   let stored: Stored | undefined;
   try {
     const [persona, part] = [await ports.persona(), await added];
-    const prompt: Prompt = { ...ports, turn, begun, notices, persona, part };
+    const prompt: Prompt = { ...ports, turn, begun, persona, part };
     stored = await answerer.answer(prompt, async (ended) => {
       const { finish, outcome, usage } = ended;
       span.add({ stage: "store", finish, input: usage.inputTokens, output: usage.outputTokens });
@@ -111,7 +105,6 @@ async function runWith(
   const { assistant, period, provider, usage, outcome, reason, detail } = stored;
   if (assistant !== undefined) ports.extensions.heard(chatId, assistant);
   const note = ageNote(period, provider, ports.clock.now(), ports.rules);
-  if (note !== undefined) notices.push(note);
   // A retry without a word leaves what was answered before.
   if (retryId === undefined || assistant !== undefined) {
     const said = utteranceOf(turn, ports.companionName);
@@ -123,7 +116,7 @@ async function runWith(
   return {
     turnId: turn.id,
     user,
-    notices,
+    notices: note === undefined ? turn.notices : [...turn.notices, note],
     usage,
     assistant,
     period: view,

@@ -1,5 +1,5 @@
 // What is stored of a turn after its user message, read once: its answer, its variants, its replay.
-import { attachmentsOf, sameFiles } from "../chat/attachments.ts";
+import { attachmentsOf } from "../chat/attachments.ts";
 import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import { withoutSummaryOf } from "../chat/erasure.ts";
@@ -10,10 +10,10 @@ import { periodView, type Target } from "../chat/provider-sessions.ts";
 import { answerId, retryAnswerId, stepNumber, variantOf } from "../chat/record-ids.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { besideWords, endWaits, pendingId, waitingInput } from "../chat/waiting.ts";
-import { conflict, ThroughlineError } from "../errors.ts";
+import { conflict, type ThroughlineError } from "../errors.ts";
 import { isErased } from "../storage/batch.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
-import type { Turn, TurnAnswer } from "./turn.ts";
+import { assertSame, type Turn, type TurnAnswer } from "./turn.ts";
 
 /** The records of one turn behind its user message. */
 export class TurnLog {
@@ -195,12 +195,7 @@ export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer
     if (isForgotten) throw hidden("forgotten");
     return undefined;
   }
-  const isSame = user.role === "user" && user.content === turn.content;
-  if (!isSame || !sameFiles(attachmentsOf(user), turn.attachments)) {
-    throw new ThroughlineError("this id was used for another message", {
-      code: "THROUGHLINE_ID_CONFLICT",
-    });
-  }
+  assertSame(turn, user);
   const { head } = await chats.existing(chatId);
   // Answered again, and not to the end.
   if (retryId === undefined && head.open_turn?.id === turn.id) return undefined;

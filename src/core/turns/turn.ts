@@ -1,10 +1,11 @@
-import type { TakenFile } from "../chat/attachments.ts";
+import { attachmentsOf, sameFiles, type TakenFile } from "../chat/attachments.ts";
 import type { Attachment, Outcome, StoredMessage } from "../chat/message.ts";
 import type { PeriodView } from "../chat/provider-sessions.ts";
-import { invalid } from "../errors.ts";
+import { invalid, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { Retry, Usage } from "../models/responder.ts";
 import { checkId } from "../storage/batch.ts";
+import type { StoredRecord } from "../storage/log-store.ts";
 import { type Span, silentSpan } from "../telemetry.ts";
 
 const maxTurnIdBytes = 200;
@@ -13,6 +14,16 @@ const maxTurnIdBytes = 200;
 export function checkTurnId(id: string): void {
   checkId(id, "id");
   if (Buffer.byteLength(id) > maxTurnIdBytes) throw invalid("id is longer than 200 bytes");
+}
+
+/** @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: what is said under this id already is another message. */
+export function assertSame(turn: Turn, said: StoredRecord | Turn): void {
+  const { content, attachments } =
+    said instanceof Turn ? said : { content: said["content"], attachments: attachmentsOf(said) };
+  if (content === turn.content && sameFiles(attachments, turn.attachments)) return;
+  throw new ThroughlineError("this id is in use for another message", {
+    code: "THROUGHLINE_ID_CONFLICT",
+  });
 }
 
 /** What came of a turn, once it is stored. */
@@ -91,6 +102,8 @@ export class Turn {
   readonly #controller = new AbortController();
   readonly signal: AbortSignal = this.#controller.signal;
   readonly #progress: TurnProgress[] = [];
+  /** What the person is told beside the reply. */
+  readonly notices: string[] = [];
   #wake = Promise.withResolvers<void>();
   /** Why nothing more may be stored. */
   fenced: Error | undefined;
@@ -112,6 +125,13 @@ export class Turn {
     this.isAgain = words.isAgain ?? false;
     this.done = this.#result.promise;
     this.done.catch(() => undefined); // those who await it get the error
+  }
+
+  /** Tells the person something beside the reply, once. */
+  tell(text: string | undefined): void {
+    if (text === undefined || this.notices.includes(text)) return;
+    this.notices.push(text);
+    this.add({ type: "notice", text });
   }
 
   /** The waits for the provider so far. */

@@ -37,17 +37,6 @@ test("a turn commits both messages, the usage and the period, and streams the an
   assert.equal((await c.chats.row(chat)).unanswered, false);
 });
 
-test("the user's message is stored before the model is asked", async () => {
-  const gate = Promise.withResolvers<void>();
-  const c = await scriptedCompanion([[{ type: "wait", until: gate.promise }, "late"]]);
-  const turn = c.turns.submit(chat, { content: "Hello" });
-  for await (const { type } of turn.progress()) if (type === "accepted") break;
-  assert.deepEqual(await transcript(c), ["user: Hello"]);
-  assert.equal((await c.chats.row(chat)).unanswered, true);
-  gate.resolve();
-  await turn.done;
-});
-
 test("messages of one chat are answered one at a time, in order, and other chats do not wait", async () => {
   const gate = Promise.withResolvers<void>();
   const c = await scriptedCompanion([
@@ -82,30 +71,6 @@ test("a message that waits is stored before its turn starts, with the time it wa
   assert.equal((await c.chats.existing(chat)).head.pending, undefined);
 });
 
-test("a full queue refuses at once and stores nothing", async () => {
-  const gate = Promise.withResolvers<void>();
-  const c = await scriptedCompanion([[{ type: "wait", until: gate.promise }, "one"], ["two"]], {
-    turns: { maxQueued: 1 },
-  });
-  const first = c.turns.submit(chat, { content: "1" });
-  const second = c.turns.submit(chat, { content: "2" });
-  assert.throws(() => c.turns.submit(chat, { content: "3" }), { code: "THROUGHLINE_BUSY" });
-  gate.resolve();
-  await Promise.all([first.done, second.done]);
-  assert.equal((await transcript(c)).length, 4);
-});
-
-test("the same id is the same turn: joined while it runs, answered again afterwards", async () => {
-  const c = await scriptedCompanion([["once", end()]]);
-  const first = c.turns.submit(chat, { id: "k1", content: "Hello" });
-  assert.equal(c.turns.submit(chat, { id: "k1", content: "Hello" }), first);
-  await first.done;
-  const again = await c.turns.submit(chat, { id: "k1", content: "Hello" }).done;
-  assert.equal(again.assistant?.content, "once");
-  assert.equal(c.model.requests.length, 1);
-  assert.deepEqual(await transcript(c), ["user: Hello", "assistant: once"]);
-});
-
 test("a stopped answer is kept as far as it came", async () => {
   const c = await scriptedCompanion([["Once upon", { type: "hang" }], ["next"]]);
   const turn = c.turns.submit(chat, { content: "A story" });
@@ -128,14 +93,6 @@ test("an answer that breaks off is kept as far as it came, and the chat is free"
   assert.equal(assistant?.content, "Half an");
   assert.match(reason ?? "", /^scripted\/script-1 broke off: its responder threw Error/);
   assert.equal((await c.turns.submit(chat, { content: "2" }).done).outcome, "answered");
-});
-
-test("a connection that closes without an end leaves a partial answer of unknown usage", async () => {
-  const c = await scriptedCompanion([["Half", { type: "cut" }]]);
-  const { outcome, assistant, usage: used } = await c.turns.submit(chat, { content: "1" }).done;
-  assert.equal(outcome, "failed");
-  assert.equal(assistant?.partial, true);
-  assert.equal(used.inputTokens, undefined);
 });
 
 test("a model that fails without a word leaves the message to be answered later", async () => {
@@ -374,19 +331,6 @@ test("closing cuts a turn short that does not end in time, and keeps what came",
   assert.equal((await turn.done).assistant?.content, "Once");
 });
 
-test("a model that cannot be had refuses the turn before anything is stored", async () => {
-  const c = await scriptedCompanion([]);
-  const turns = await c.throughline.turns({
-    model: {
-      standard: { provider: "p", model: "m" },
-      get: () => Promise.reject(new TypeError("no such model")),
-    },
-    maxQueued: 1,
-  });
-  await assert.rejects(turns.submit(chat, { content: "x" }).done, /no such model/);
-  assert.deepEqual((await c.chats.list()).chats, []);
-});
-
 const standard = { provider: "ollama", model: "qwen3" };
 const claude = { provider: "claude", model: "opus" };
 const gpt = { provider: "openai", model: "gpt-5" };
@@ -469,21 +413,6 @@ test("a model that a call names is asked or refused: nothing takes its place", a
   await assert.rejects(turn.done, { code: "THROUGHLINE_CONFIGURATION" });
   assert.deepEqual(c.asked, []);
 });
-
-for (const asked of [{}, { provider: "ollama", model: "" }]) {
-  test(`a message that waited for a model that is gone is answered by what the chat runs on, asked with ${JSON.stringify(asked)}`, async () => {
-    const c = await companion();
-    const { logs } = c.chats;
-    await c.say("Hello");
-    await c.chats.change(chat, async (transaction) => {
-      transaction.control("pending_input", { content: "Wait", ...gpt }, "pending:m2");
-      transaction.set({ pending: ["m2"] });
-    });
-    assert.ok(await logs.find(chat, "pending:m2"));
-    const answer = await (await c.turns.answer(chat, asked)).done;
-    assert.equal(answer.assistant?.content, "I am ollama/qwen3.");
-  });
-}
 
 test("the next turn's model is told with the fallback applied", async () => {
   const c = await companion();

@@ -1,22 +1,22 @@
-import { attachmentsOf, type GivenFile, sameFiles, takenFiles } from "../chat/attachments.ts";
+import { attachmentsOf, type GivenFile, takenFiles } from "../chat/attachments.ts";
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import { checkLength } from "../chat/message-input.ts";
 import { checkPersonName } from "../chat/person-name.ts";
 import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
-import { invalid, ThroughlineError } from "../errors.ts";
+import { invalid, ThroughlineError, unless } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { ListOptions, ModelList, Responders } from "../models/responder.ts";
 import { aName, anObject, checkArgument } from "../options.ts";
 import { checkId } from "../storage/batch.ts";
 import { until } from "../timers.ts";
-import { modelFor, stillConfigured } from "./ask.ts";
+import { modelFor, notConfigured } from "./ask.ts";
 import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt.ts";
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
 import { keepPending, retriedWith } from "./records.ts";
 import { type Answerer, isBeingAnswered, run } from "./run.ts";
-import { checkTurnId, Turn, type Words } from "./turn.ts";
+import { assertSame, checkTurnId, Turn, type Words } from "./turn.ts";
 import { chooseIn, dismissTurns, newestWords, storedWords, TurnLog } from "./turn-log.ts";
 import { closed } from "./turn-queue.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
@@ -80,7 +80,7 @@ export class Turns {
     }
     const own = files.map(({ attachment }) => attachment);
     const words = { content, id, name, synthetic, extra, files, attachments: own };
-    return this.#take(chatId, words, { provider, model });
+    return this.#take(chatId, words, { provider, model }).turn;
   }
 
   /**
@@ -125,10 +125,8 @@ export class Turns {
       };
       return { target: { provider, model }, answer };
     };
-    const turn = this.#turnOf(chatId, words);
-    const known = this.#known(turn);
+    const { known, turn } = this.#take(chatId, words, target, open);
     if (known !== undefined) return { state: "running", turn: known };
-    this.#enqueue(turn, target, open);
     const opening = Promise.race([handed.promise, turn.done]);
     this.#opening.set(turn, opening);
     const opened = await opening;
@@ -145,29 +143,20 @@ export class Turns {
     return open instanceof OpenTurn ? open : undefined;
   }
 
-  /** The turn of a message, that is not queued. @throws ThroughlineError `THROUGHLINE_INVALID`: its id or name. */
-  #turnOf(chatId: string, words: Given): Turn {
+  /**
+   * Queues the turn of a message, or joins the one that runs or waits: `known`.
+   *
+   * @throws ThroughlineError `THROUGHLINE_INVALID`: its id or name. `THROUGHLINE_ID_CONFLICT`.
+   */
+  #take(chatId: string, words: Given, asked: Target, choose?: () => Promise<Answerer>) {
     const { id = this.#ports.newId() } = words;
     checkTurnId(id);
     checkPersonName(words.name);
     checkLength(words.content);
-    return new Turn({ ...words, chatId, id, isFresh: words.id === undefined });
-  }
-
-  /** The turn of the same message that runs or waits. @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`. */
-  #known({ chatId, id, content, attachments }: Turn): Turn | undefined {
+    const turn = new Turn({ ...words, chatId, id, isFresh: words.id === undefined });
     const known = this.#ports.queue.find(chatId, id);
-    if (known === undefined) return undefined;
-    if (known.content === content && sameFiles(known.attachments, attachments)) return known;
-    throw new ThroughlineError("this id is in use for another message", {
-      code: "THROUGHLINE_ID_CONFLICT",
-    });
-  }
-
-  /** Queues the turn of a message, or joins the one that runs or waits. */
-  #take(chatId: string, words: Given, asked: Target): Turn {
-    const turn = this.#turnOf(chatId, words);
-    return this.#known(turn) ?? this.#enqueue(turn, asked);
+    if (known !== undefined) assertSame(turn, known);
+    return { known, turn: known ?? this.#enqueue(turn, asked, choose) };
   }
 
   /** What a new period runs on. */
@@ -270,8 +259,10 @@ export class Turns {
     const provider = asked.provider || undefined;
     const model = asked.model || undefined;
     const isNamed = (provider ?? model) !== undefined;
-    const target = isNamed ? { provider, model } : await stillConfigured(this.#ports, chatId, own);
-    return this.#take(chatId, words, target);
+    const ownTarget = async () =>
+      modelFor(this.#ports, chatId, own).then(() => own, unless(...notConfigured));
+    const target = isNamed ? { provider, model } : ((await ownTarget()) ?? {});
+    return this.#take(chatId, words, target).turn;
   }
 
   /**

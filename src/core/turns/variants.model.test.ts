@@ -71,7 +71,7 @@ test("of the answers to a message exactly one is shown: the last that was chosen
       }
       await c.close();
     }),
-    { numRuns: process.env["THROUGHLINE_FULL"] === "1" ? 150 : 50 },
+    { numRuns: process.env["THROUGHLINE_FULL"] === "1" ? 150 : 25 },
   );
 });
 

@@ -27,7 +27,7 @@ test("a turn of a chat that is in use reads nothing from the disk, and gives the
   };
   const turns = await throughline.turns({ model });
   const said: string[] = [];
-  for (let turn = 0; turn < 150; turn++) {
+  for (let turn = 0; turn < 70; turn++) {
     if (turn === 1) reads = 0;
     const content = randomText(100);
     const { assistant } = await turns.submit("a", { content }).done;
