@@ -1,17 +1,12 @@
 // What stays in sight, in its place and in focus: narrow and low windows, menus, Back, the keyboard.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { ResponderError } from "../../src/core/models/responder.ts";
-import { openThroughline } from "../../src/core/throughline.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
-import { momentsRoutes } from "../../src/moments/routes.ts";
-import { startMoments } from "../../src/moments/start-moments.ts";
 import { awake, runOf } from "../support/awake.ts";
 import { type Companion, companion, jsonOf } from "../support/server-fixture.ts";
+import { momentsHome } from "./capture-fixture.ts";
 import {
   field,
   gate,
@@ -42,16 +37,7 @@ function chats(count: number) {
 
 /** Two replies that were liked. */
 async function twoMoments(t: TestContext): Promise<Visit> {
-  const home = mkdtempSync(join(tmpdir(), "throughline-page-layout-"));
-  t.after(() => rmSync(home, { recursive: true, force: true }));
-  const target = { provider: "scripted", model: "scripted" };
-  const throughline = await openThroughline({ home, ...target });
-  const software = { name: "throughline", version: "0.0.0" };
-  const moments = await startMoments(throughline, {
-    sessionId: "a1b2c3d4",
-    software,
-    persona: "You are kind.",
-  });
+  const { moments, options } = await momentsHome(t);
   const prepare = async (c: Companion) => {
     const agreed = { messages: true, frames: false, audio: false, wording: consentWording };
     moments.recorder.agree(agreed);
@@ -62,12 +48,7 @@ async function twoMoments(t: TestContext): Promise<Visit> {
     }
   };
   const script = [["Knock, **knock**"], ["Who is *there*?"]];
-  return {
-    path: "/moments",
-    script,
-    prepare,
-    options: { throughline, features: [momentsRoutes(moments)] },
-  };
+  return { path: "/moments", script, prepare, options };
 }
 
 test("the mood shrinks with its window", async () => {

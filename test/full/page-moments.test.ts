@@ -1,16 +1,13 @@
 // Reactions on the page: from a reply to a package in the gallery, and back.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
-import { openThroughline } from "../../src/core/throughline.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
-import { momentsRoutes } from "../../src/moments/routes.ts";
-import { startMoments } from "../../src/moments/start-moments.ts";
 import { type Companion, jsonOf } from "../support/server-fixture.ts";
+import { momentsHome } from "./capture-fixture.ts";
 import {
   hasCount,
   looksFine,
@@ -25,22 +22,13 @@ import {
 
 useBrowser();
 
-type Recorder = Awaited<ReturnType<typeof startMoments>>["recorder"];
+type Recorder = Awaited<ReturnType<typeof momentsHome>>["moments"]["recorder"];
 
 /** A companion that keeps moments, with a second of sound and a picture before the first word. */
 async function withMoments(
   t: TestContext,
 ): Promise<Visit & { readonly home: string; readonly recorder: Recorder }> {
-  const home = mkdtempSync(join(tmpdir(), "throughline-page-moments-"));
-  t.after(() => rmSync(home, { recursive: true, force: true }));
-  const target = { provider: "scripted", model: "scripted" };
-  const throughline = await openThroughline({ home, ...target });
-  const software = { name: "throughline", version: "0.0.0" };
-  const moments = await startMoments(throughline, {
-    sessionId: "a1b2c3d4",
-    software,
-    persona: "You are kind.",
-  });
+  const { home, moments, options } = await momentsHome(t);
   const { recorder } = moments;
   const agreed = { messages: true, frames: true, audio: true, wording: consentWording };
   const prepare = async () => {
@@ -54,7 +42,7 @@ async function withMoments(
     recorder,
     script: [["Knock, knock"], ["Who is there?"]],
     prepare,
-    options: { throughline, features: [momentsRoutes(moments)] },
+    options,
   };
 }
 
