@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "n
 import { dirname, join } from "node:path";
 import type { InputOptions, OutputChunk, OutputOptions, Plugin } from "rolldown";
 import { chunkPlan } from "./chunks.ts";
-import { inAscii, withoutDetours, withoutImportsOfNode } from "./quick-code.ts";
+import { inAscii, withoutImportsOfNode } from "./quick-code.ts";
 import { builtFrom, root, sourcesIn, stampName, stampOf } from "./stamp.ts";
 import { thirdPartyNotice } from "./third-party.ts";
 
@@ -63,7 +63,7 @@ async function bundle(
   const { plugin, groups } = chunkPlan();
   // What the code uses of `ai` is bundled; a reader's own is a peer for its types.
   const peers = Object.keys(manifest.peerDependencies).filter((name) => name !== "ai");
-  const output = await generate(
+  return generate(
     {
       input: { ...entriesOf(manifest), ...workers },
       plugins: [plugin, mcpWithoutAjv, requireFrom(needed)],
@@ -76,7 +76,6 @@ async function bundle(
       codeSplitting: { groups },
     },
   );
-  return withoutDetours(output);
 }
 
 /**

@@ -61,22 +61,13 @@ function compress(folder: string): void {
   }
 }
 
-/** Moves a finished page to where it is served from. */
+/** Moves a finished page to where it is served from, unless another process was faster. */
 function putInPlace(made: string, stamp: string): void {
-  const old = `${made}.old`;
-  for (;;) {
-    if (builtFrom(web) === stamp) return; // another process was faster
-    try {
-      renameSync(web, old);
-    } catch (error) {
-      if (codeOf(error) !== "ENOENT") throw error;
-    }
-    rmSync(old, { recursive: true, force: true });
+  while (builtFrom(web) !== stamp) {
+    rmSync(web, { recursive: true, force: true });
     try {
       renameSync(made, web);
-      return;
     } catch (error) {
-      // Another process moved its own there between the two steps.
       if (!["ENOTEMPTY", "EEXIST"].includes(codeOf(error))) throw error;
     }
   }

@@ -13,6 +13,7 @@ const parts = [
   { name: "kills", test: "test/full/kill.test.ts", size: ["KILLS", "1000"] },
   { name: "system-calls", test: "test/full/system-call-kill.test.ts", size: ["CUTS", "150"] },
   { name: "failovers", test: "test/full/postgres-failover.test.ts", size: ["FAILOVERS", "30"] },
+  { name: "turns", test: "test/full/page-turns.test.ts", size: ["TURNS", "200"] },
   { name: "bit-rot", test: "test/bit-rot.test.ts", size: ["FLIPS", "all"] },
   { name: "seeded-bugs", test: "test/full/seeded-bugs.test.ts", size: ["BUGS", "all"] },
   { name: "file-systems", test: "test/nightly/file-systems.test.ts", size: ["CLONES", "100"] },

@@ -4,7 +4,7 @@ import { globSync } from "node:fs";
 import { inScratch, inTime } from "./scratch.ts";
 
 /** One after the other, and nothing beside: they measure time in a browser. */
-const alone = globSync("test/full/{page-capture*,page-transcript,page-turns}.test.ts");
+const alone = globSync("test/full/{page-capture*,page-long}.test.ts");
 const pages = globSync("test/full/{browser,page-*}.test.ts").filter(
   (path) => !alone.includes(path),
 );

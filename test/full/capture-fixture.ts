@@ -27,23 +27,26 @@ export interface CaptureVisit extends Visit {
   readonly feedback: string;
 }
 
-export async function withMoments(t: TestContext): Promise<CaptureVisit> {
-  const home = mkdtempSync(join(tmpdir(), "throughline-capture-"));
+/** Memories in a home that keeps moments. */
+export async function momentsHome(t: TestContext) {
+  const home = mkdtempSync(join(tmpdir(), "throughline-page-moments-"));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   const target = { provider: "scripted", model: "scripted" };
   const throughline = await openThroughline({ home, ...target });
   const software = { name: "throughline", version: "0.0.0" };
-  const moments = await startMoments(throughline, {
-    sessionId: "a1b2c3d4",
-    software,
-    persona: "You are kind.",
-  });
+  const persona = "You are kind.";
+  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software, persona });
+  return { home, moments, options: { throughline, features: [momentsRoutes(moments)] } };
+}
+
+export async function withMoments(t: TestContext): Promise<CaptureVisit> {
+  const { home, moments, options } = await momentsHome(t);
   return {
     script: [["Knock, knock"], ["Who is there?"]],
     prepare: async () => undefined,
-    options: { throughline, features: [momentsRoutes(moments)], clock: systemClock },
+    options: { ...options, clock: systemClock },
     path: "/moments",
-    throughline,
+    throughline: options.throughline,
     moments,
     feedback: join(home, "feedback"),
   };

@@ -1,8 +1,7 @@
 // What an answer took, and what it cost: said at the answer and under Status.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { awake } from "../support/awake.ts";
-import { gate, message, onPage, say, skip, useBrowser, violations } from "./page-fixture.ts";
+import { gate, message, onPage, say, test, useBrowser, violations } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -13,9 +12,7 @@ const end = (costUsd: number | undefined) =>
     usage: { inputTokens: 1_204, outputTokens: 31, costUsd },
   }) as const;
 
-test("an answer says what it took, and that no price is set, and so does its session", {
-  skip,
-}, async () => {
+test("an answer says what it took, and that no price is set, and so does its session", async () => {
   const options = { addFeatures: awake() };
   await onPage({ script: [["Hi there", end(undefined)]], options }, async ({ page }) => {
     await say(page, "Hello");
@@ -44,7 +41,7 @@ test("an answer says what it took, and that no price is set, and so does its ses
   });
 });
 
-test("an answer with a price says its cost", { skip }, async () => {
+test("an answer with a price says its cost", async () => {
   await onPage({ script: [["Hi there", end(0.0125)]] }, async ({ page }) => {
     await say(page, "Hello");
     const stats = message(page, "Hi there").locator(".stats");
@@ -65,9 +62,7 @@ const call = (id: string, args: string) =>
 const result = (toolCallId: string, content: string, isError = false) =>
   ({ type: "tool-result", toolCallId, toolName: "look", content, isError }) as const;
 
-test("words, reasoning, calls and results stay in order while they come, and after a reload", {
-  skip,
-}, async () => {
+test("words, reasoning, calls and results stay in order while they come, and after a reload", async () => {
   const [looked, failed] = [gate(), gate()];
   const bytes = 'saw <b>rain</b>\n\n  **and** "wind"\t\u{1f327}';
   const script = [

@@ -1,6 +1,5 @@
 // Files with messages on the page: chosen, pasted, dropped, sent, shown, and gone with their chat.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { pdf, png } from "../support/sample-files.ts";
 import { type Companion, me } from "../support/server-fixture.ts";
@@ -13,7 +12,7 @@ import {
   message,
   onPage,
   say,
-  skip,
+  test,
   useBrowser,
 } from "./page-fixture.ts";
 
@@ -53,9 +52,7 @@ async function give(page: Page, how: "paste" | "drop", name: string): Promise<vo
   );
 }
 
-test("files are chosen, pasted and dropped, sent, shown after a reload, and forgotten with the chat", {
-  skip,
-}, async () => {
+test("files are chosen, pasted and dropped, sent, shown after a reload, and forgotten with the chat", async () => {
   await onPage({ script: [["Seen"], ["Again"]], expected: /404/ }, async ({ page, url }, c) => {
     await choose(page, picture, plan);
     await give(page, "paste", "pasted.png");
@@ -111,9 +108,7 @@ test("files are chosen, pasted and dropped, sent, shown after a reload, and forg
   });
 });
 
-test("a message that was not sent keeps its files, and is sent again as the same one", {
-  skip,
-}, async () => {
+test("a message that was not sent keeps its files, and is sent again as the same one", async () => {
   const rest = gate();
   const script = [["First", { type: "wait" as const, until: rest.until }], ["Second"], ["Third"]];
   await onPage({ script, expected: /ERR_FAILED/ }, async ({ page }, c) => {
@@ -152,9 +147,7 @@ test("a message that was not sent keeps its files, and is sent again as the same
   });
 });
 
-test("a reload keeps the names of files that were not sent, and says to attach them again", {
-  skip,
-}, async () => {
+test("a reload keeps the names of files that were not sent, and says to attach them again", async () => {
   await onPage({ script: [["Seen"]] }, async ({ page }) => {
     await field(page).fill("look");
     await choose(page, picture, plan);
@@ -175,7 +168,7 @@ test("a reload keeps the names of files that were not sent, and says to attach t
   });
 });
 
-test("axe finds nothing wrong with files", { skip }, async () => {
+test("axe finds nothing wrong with files", async () => {
   const prepare = async ({ turns }: Companion) => {
     const files = [png, { ...pdf, name: `${"a long name ".repeat(8)}.pdf` }];
     await turns.submit("local:me", { content: "look", attachments: files }).done;

@@ -1,6 +1,5 @@
 // Beside the talk: the chats, in a column or a drawer; in its head: the companion.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { awake, runOf } from "../support/awake.ts";
 import type { Companion } from "../support/server-fixture.ts";
@@ -13,7 +12,7 @@ import {
   message,
   onPage,
   say,
-  skip,
+  test,
   useBrowser,
 } from "./page-fixture.ts";
 
@@ -54,9 +53,7 @@ async function prepare({ throughline, clock }: Companion): Promise<void> {
   await chats.append("local:me", ask("Good morning"));
 }
 
-test("the newest chats stand beside the talk, by day, and change as things happen", {
-  skip,
-}, async () => {
+test("the newest chats stand beside the talk, by day, and change as things happen", async () => {
   const rest = gate();
   const script = [[{ type: "wait" as const, until: rest.until }, "Hello"], ["Hi"]];
   await onPage({ prepare, script, browser: { viewport: desk } }, async ({ page, url }, c) => {
@@ -114,7 +111,7 @@ test("the newest chats stand beside the talk, by day, and change as things happe
   });
 });
 
-test("a chat is begun and found by a key, from the column or without it", { skip }, async () => {
+test("a chat is begun and found by a key, from the column or without it", async () => {
   await onPage(
     { prepare, script: [["Hi"]], browser: { viewport: desk } },
     async ({ page, url }) => {
@@ -157,7 +154,7 @@ test("a chat is begun and found by a key, from the column or without it", { skip
   );
 });
 
-test("of many chats one page is asked for", { skip }, async () => {
+test("of many chats one page is asked for", async () => {
   const many = async ({ throughline }: Companion) => {
     for (let n = 0; n < 120; n++)
       await throughline.chats.append(`local:${n}`, [{ role: "user", content: `chat ${n}` }]);
@@ -176,9 +173,7 @@ test("of many chats one page is asked for", { skip }, async () => {
   });
 });
 
-test("the page is at most 200 kB on the wire, with its newest chats and what is said", {
-  skip,
-}, async () => {
+test("the page is at most 200 kB on the wire, with its newest chats and what is said", async () => {
   const many = async (c: Companion) => {
     for (let n = 0; n < 60; n++)
       await c.throughline.chats.append(`local:${n}`, [
@@ -210,64 +205,58 @@ test("the page is at most 200 kB on the wire, with its newest chats and what is 
   });
 });
 
-for (const viewport of [phone, large]) {
-  test(`a drawer holds the chats on a window of ${viewport.width} by ${viewport.height}`, {
-    skip,
-  }, async () => {
-    const browser = { viewport, hasTouch: true };
-    await onPage({ prepare, browser }, async ({ page, url }) => {
-      await message(page, "Good morning").waitFor();
-      await hasCount(rows(page), 0);
-      const tabs = page.locator(".nav-link:visible");
-      assert.deepEqual(await tabs.allTextContents(), ["Talk", "Mood", "Memory", "Status"]);
-      const words = `[...document.querySelectorAll(".nav li span")].every((word) =>
-        word.scrollWidth <= word.parentElement.clientWidth && word.offsetHeight > 10
-          && parseFloat(getComputedStyle(word).fontSize) >= 12)`;
-      assert.equal(await page.evaluate(words), true, "each with a word that can be read");
-      const inside = `document.activeElement.closest("dialog[open].drawer") !== null`;
-      const closed = () => drawer(page).waitFor({ state: "detached" });
-      await show(page).press("Enter");
-      await drawer(page).waitFor();
-      for (let steps = 0; steps < 12; steps++) {
-        const isInside = `${inside} || document.activeElement === document.body`;
-        assert.equal(await page.evaluate(isInside), true, "Tab stays in the drawer");
-        await page.keyboard.press("Tab");
-      }
-      await page.keyboard.press("Escape");
-      await closed();
-      await holds(page, `document.activeElement?.getAttribute("aria-label") === "Show chats"`);
-      await show(page).tap();
-      await row(page, "Lisbon").getByRole("button").tap();
-      await page.keyboard.press("Escape");
-      await page.getByRole("button", { name: "Rename…" }).waitFor({ state: "detached" });
-      assert.equal(await drawer(page).count(), 1, "Escape closed the menu alone");
-      await page.touchscreen.tap(viewport.width - 10, 100);
-      await closed();
-      await show(page).tap();
-      await row(page, "Lisbon").getByRole("link").tap();
-      await message(page, "A trip to Lisbon").waitFor();
-      await closed();
-      await page.keyboard.press("Control+k");
-      await page.locator("#chat-search:focus").waitFor();
-      await page.keyboard.type("saffron");
-      await page.keyboard.press("Enter");
-      await page.locator(".found").filter({ hasText: "Saffron is dear" }).waitFor();
-      await closed();
-      await show(page).tap();
-      await page.getByRole("button", { name: "New chat", exact: true }).tap();
-      await page.getByText("Nothing here yet").waitFor();
-      await closed();
-      await show(page).tap();
-      await drawer(page).getByRole("link", { name: "All chats" }).tap();
-      await page.locator(".chat-item").first().waitFor();
-      assert.equal(page.url(), `${url}/chats`);
-    });
+test("a drawer holds the chats on a phone", async () => {
+  const browser = { viewport: phone, hasTouch: true };
+  await onPage({ prepare, browser }, async ({ page, url }) => {
+    await message(page, "Good morning").waitFor();
+    await hasCount(rows(page), 0);
+    const tabs = page.locator(".nav-link:visible");
+    assert.deepEqual(await tabs.allTextContents(), ["Talk", "Mood", "Memory", "Status"]);
+    const words = `[...document.querySelectorAll(".nav li span")].every((word) =>
+      word.scrollWidth <= word.parentElement.clientWidth && word.offsetHeight > 10
+        && parseFloat(getComputedStyle(word).fontSize) >= 12)`;
+    assert.equal(await page.evaluate(words), true, "each with a word that can be read");
+    const inside = `document.activeElement.closest("dialog[open].drawer") !== null`;
+    const closed = () => drawer(page).waitFor({ state: "detached" });
+    await show(page).press("Enter");
+    await drawer(page).waitFor();
+    for (let steps = 0; steps < 12; steps++) {
+      const isInside = `${inside} || document.activeElement === document.body`;
+      assert.equal(await page.evaluate(isInside), true, "Tab stays in the drawer");
+      await page.keyboard.press("Tab");
+    }
+    await page.keyboard.press("Escape");
+    await closed();
+    await holds(page, `document.activeElement?.getAttribute("aria-label") === "Show chats"`);
+    await show(page).tap();
+    await row(page, "Lisbon").getByRole("button").tap();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Rename…" }).waitFor({ state: "detached" });
+    assert.equal(await drawer(page).count(), 1, "Escape closed the menu alone");
+    await page.touchscreen.tap(phone.width - 10, 100);
+    await closed();
+    await show(page).tap();
+    await row(page, "Lisbon").getByRole("link").tap();
+    await message(page, "A trip to Lisbon").waitFor();
+    await closed();
+    await page.keyboard.press("Meta+k");
+    await page.locator("#chat-search:focus").waitFor();
+    await page.keyboard.type("saffron");
+    await page.keyboard.press("Enter");
+    await page.locator(".found").filter({ hasText: "Saffron is dear" }).waitFor();
+    await closed();
+    await show(page).tap();
+    await page.getByRole("button", { name: "New chat", exact: true }).tap();
+    await page.getByText("Nothing here yet").waitFor();
+    await closed();
+    await show(page).tap();
+    await drawer(page).getByRole("link", { name: "All chats" }).tap();
+    await page.locator(".chat-item").first().waitFor();
+    assert.equal(page.url(), `${url}/chats`);
   });
-}
+});
 
-test("the companion is in the head of a chat: its mood as it changes, its pats and its sleep", {
-  skip,
-}, async () => {
+test("the companion is in the head of a chat: its mood as it changes, its pats and its sleep", async () => {
   const browser = { viewport: desk };
   await onPage({ prepare, browser, options: { addFeatures } }, async ({ page, url }, c) => {
     c.clock.set(new Date().toISOString());
@@ -300,7 +289,7 @@ test("the companion is in the head of a chat: its mood as it changes, its pats a
   });
 });
 
-test("axe finds nothing wrong with the chats beside the talk", { skip }, async () => {
+test("axe finds nothing wrong with the chats beside the talk", async () => {
   const browser = { viewport: desk };
   await onPage({ prepare, browser, options: { addFeatures } }, async ({ page }, c) => {
     c.clock.set(new Date().toISOString());
@@ -327,9 +316,7 @@ test("axe finds nothing wrong with the chats beside the talk", { skip }, async (
   });
 });
 
-test("all windows of a browser share one stream of events, also when the one that has it is closed", {
-  skip,
-}, async () => {
+test("all windows of a browser share one stream of events, also when the one that has it is closed", async () => {
   await onPage({ script: [["One"], ["Two"]], prepare }, async ({ page, context, url }) => {
     let streams = 0;
     context.on("request", (request) => {

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import { unpackTar } from "modern-tar";
 import { awake } from "../support/awake.ts";
 import {
@@ -23,7 +22,7 @@ import {
   onPage,
   say,
   sizes,
-  skip,
+  test,
   unlessStarved,
   useBrowser,
   violations,
@@ -33,9 +32,7 @@ useBrowser(fakeDevices);
 
 const off = { frames: false, audio: false };
 
-test("nothing is captured before somebody agreed, the light is on in every view, and off is off", {
-  skip,
-}, async (t) => {
+test("nothing is captured before somebody agreed, the light is on in every view, and off is off", async (t) => {
   await onPage(await withMoments(t), async ({ page }, c) => {
     await page.getByText("Camera and microphone are off.").waitFor();
     await page.getByRole("button", { name: "Turn on…" }).click();
@@ -65,9 +62,7 @@ test("nothing is captured before somebody agreed, the light is on in every view,
   });
 });
 
-test("what is praised is a package with pictures and playable sound, to be moved through and taken away", {
-  skip,
-}, async (t) => {
+test("what is praised is a package with pictures and playable sound, to be moved through and taken away", async (t) => {
   const visit = await withMoments(t);
   await onPage(visit, async ({ page }, c) => {
     await switchOn(page);
@@ -152,9 +147,6 @@ const outOfSight = () => {
 
 test(
   "a page out of sight, whose timers go off once a second and which shows nothing, takes two pictures a second",
-  {
-    skip,
-  },
   unlessStarved(async (t) => {
     const visit = { ...(await withMoments(t)), inject: outOfSight };
     await onPage(visit, async ({ page }, c) => {
@@ -172,9 +164,7 @@ test(
   }),
 );
 
-test("a browser that hands out no pictures of a track takes them from a video element", {
-  skip,
-}, async (t) => {
+test("a browser that hands out no pictures of a track takes them from a video element", async (t) => {
   const inject = () => Reflect.deleteProperty(globalThis, "MediaStreamTrackProcessor");
   const visit = { ...(await withMoments(t)), inject: inject as () => void };
   await onPage(visit, async ({ page }, c) => {
@@ -184,7 +174,7 @@ test("a browser that hands out no pictures of a track takes them from a video el
   });
 });
 
-test("the camera alone, or the microphone alone, is all that is taken", { skip }, async (t) => {
+test("the camera alone, or the microphone alone, is all that is taken", async (t) => {
   await onPage(await withMoments(t), async ({ page }, c) => {
     await switchOn(page, ["Camera"]);
     await light(page).filter({ hasText: "Recording microphone" }).waitFor();
@@ -199,7 +189,7 @@ test("the camera alone, or the microphone alone, is all that is taken", { skip }
   });
 });
 
-test("withdrawn elsewhere, it is off here, and the page says so", { skip }, async (t) => {
+test("withdrawn elsewhere, it is off here, and the page says so", async (t) => {
   await onPage(await withMoments(t), async ({ page }, c) => {
     await switchOn(page);
     await filled(c, { frames: 1, seconds: 1 });
@@ -210,9 +200,7 @@ test("withdrawn elsewhere, it is off here, and the page says so", { skip }, asyn
   });
 });
 
-test("what another device feeds lights the light here, and can be stopped here", {
-  skip,
-}, async (t) => {
+test("what another device feeds lights the light here, and can be stopped here", async (t) => {
   await onPage(await withMoments(t), async ({ page }, c) => {
     const wording = "the last two minutes of picture and sound";
     await c.post("/api/feedback/consent", { messages: true, audio: true, wording });
@@ -244,9 +232,7 @@ const heldSockets = () => {
   };
 };
 
-test("a connection that breaks comes back by itself, and the sound continues", {
-  skip,
-}, async (t) => {
+test("a connection that breaks comes back by itself, and the sound continues", async (t) => {
   const visit = { ...(await withMoments(t)), inject: heldSockets };
   await onPage(visit, async ({ page }, c) => {
     await switchOn(page);
@@ -259,9 +245,7 @@ test("a connection that breaks comes back by itself, and the sound continues", {
   });
 });
 
-test("a browser that gives no camera is told of, and nothing was agreed to", {
-  skip,
-}, async (t) => {
+test("a browser that gives no camera is told of, and nothing was agreed to", async (t) => {
   const inject = () => {
     const { navigator } = globalThis as unknown as {
       navigator: { mediaDevices: { getUserMedia: unknown } };
@@ -279,9 +263,7 @@ test("a browser that gives no camera is told of, and nothing was agreed to", {
   });
 });
 
-test("a pat is felt, and a scratch of the head is a turn of its own without a message from a person", {
-  skip,
-}, async (t) => {
+test("a pat is felt, and a scratch of the head is a turn of its own without a message from a person", async (t) => {
   const visit = await withMoments(t);
   const options = { ...visit.options, addFeatures: awake() };
   await onPage({ ...visit, options, path: "/" }, async ({ page }, c) => {
@@ -300,24 +282,21 @@ test("a pat is felt, and a scratch of the head is a turn of its own without a me
   });
 });
 
-for (const viewport of [sizes.desk, sizes.phone]) {
-  test(`axe finds nothing wrong with capture, ${viewport.width} px`, { skip }, async (t) => {
-    const visit = { ...(await withMoments(t)), browser: { viewport } };
-    await onPage(visit, async ({ page }, c) => {
-      const fits = (what: string) => looksFine(page, what, { only: [viewport] });
-      await page.getByRole("button", { name: "Turn on…" }).click();
-      await fits("the question");
-      await page.getByRole("button", { name: "Not now" }).click();
-      await switchOn(page);
-      await page.getByLabel("Camera preview").waitFor();
-      await filled(c, { frames: 3, seconds: 1 });
-      await fits("the recording");
-      await praise(page, c);
-      await fits("the talk while it records");
-      await page.getByRole("link", { name: "Moments", exact: true }).click();
-      await page.locator(".moment-item").click();
-      await page.getByRole("img", { name: "Sound" }).waitFor();
-      await fits("a moment with sound");
-    });
+test("axe finds nothing wrong with capture", async (t) => {
+  await onPage(await withMoments(t), async ({ page }, c) => {
+    const fits = (what: string) => looksFine(page, what, { only: [sizes.desk, sizes.phone] });
+    await page.getByRole("button", { name: "Turn on…" }).click();
+    await fits("the question");
+    await page.getByRole("button", { name: "Not now" }).click();
+    await switchOn(page);
+    await page.getByLabel("Camera preview").waitFor();
+    await filled(c, { frames: 3, seconds: 1 });
+    await fits("the recording");
+    await praise(page, c);
+    await fits("the talk while it records");
+    await page.getByRole("link", { name: "Moments", exact: true }).click();
+    await page.locator(".moment-item").click();
+    await page.getByRole("img", { name: "Sound" }).waitFor();
+    await fits("a moment with sound");
   });
-}
+});

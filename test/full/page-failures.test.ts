@@ -1,6 +1,5 @@
 // A provider that cannot answer now, or breaks off: what the page says, and what a person can do.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { ResponderError } from "../../src/core/models/responder.ts";
 import {
   gate,
@@ -9,7 +8,7 @@ import {
   message,
   onPage,
   say,
-  skip,
+  test,
   useBrowser,
   violations,
 } from "./page-fixture.ts";
@@ -24,9 +23,7 @@ const limited = {
   waitMs: 20_000,
 } as const;
 
-test("a wait for the provider is shown within a second, counts down, and can be stopped", {
-  skip,
-}, async () => {
+test("a wait for the provider is shown within a second, counts down, and can be stopped", async () => {
   const ready = gate();
   const script = [
     [{ type: "wait" as const, until: ready.until }, limited, { type: "hang" as const }],
@@ -53,7 +50,7 @@ test("a wait for the provider is shown within a second, counts down, and can be 
   });
 });
 
-test("words that come after a wait take its place", { skip }, async () => {
+test("words that come after a wait take its place", async () => {
   const rest = gate();
   const script = [["First", limited, { type: "wait" as const, until: rest.until }, " and then"]];
   await onPage({ script }, async ({ page }) => {
@@ -65,9 +62,7 @@ test("words that come after a wait take its place", { skip }, async () => {
   });
 });
 
-test("an answer that an error cut says why in the provider's spelling, and offers another try in sight", {
-  skip,
-}, async () => {
+test("an answer that an error cut says why in the provider's spelling, and offers another try in sight", async () => {
   const error = new ResponderError("openAI/gpt-5 broke off: the connection was lost", {
     ...{ kind: "unavailable", detail: "Overloaded" },
   });
@@ -95,9 +90,7 @@ test("an answer that an error cut says why in the provider's spelling, and offer
   });
 });
 
-test("a refusal without a word names the provider as it is spelled, with its words under details", {
-  skip,
-}, async () => {
+test("a refusal without a word names the provider as it is spelled, with its words under details", async () => {
   const error = new ResponderError("ollama/qwen3:8B is not reachable", {
     ...{ kind: "unavailable", detail: "model is loading" },
   });
@@ -122,7 +115,7 @@ test("a refusal without a word names the provider as it is spelled, with its wor
   });
 });
 
-test("a message is sent though nothing answers whether a turn runs", { skip }, async () => {
+test("a message is sent though nothing answers whether a turn runs", async () => {
   await onPage({ script: [["Got it"]] }, async ({ page }) => {
     await page.clock.install();
     await page.route("**/turn", () => undefined); // held back for good

@@ -2,12 +2,12 @@
 // models: each step takes at most two clicks or one key.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { bytesUnder, Process, temporaryDirectory } from "../support/command-line.ts";
 import { hasPicture, ollamaServer, wordsOf } from "../support/ollama-server.ts";
 import { png } from "../support/sample-files.ts";
-import { message, say, skip, useBrowser, withPage } from "./page-fixture.ts";
+import { message, say, test, useBrowser, withPage } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -41,9 +41,7 @@ async function act(page: Page, words: string | RegExp, action: string): Promise<
   await message(page, words).getByRole("button", { name: action }).click();
 }
 
-test("a first day: model, picture, code, variants, a branch, a pat, a fact, search, and forgetting", {
-  skip,
-}, async (t) => {
+test("a first day: model, picture, code, variants, a branch, a pat, a fact, search, and forgetting", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   await using ollama = await talkingOllama();
   const served = await serve(t, home, ollama.url);

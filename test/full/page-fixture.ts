@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, type TestContext } from "node:test";
+import { after, before, test as nodeTest, type TestContext, type TestOptions } from "node:test";
 import {
   type Browser,
   type BrowserContext,
@@ -24,9 +24,16 @@ const executablePath = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 const isThere = existsSync(executablePath);
 const shellPath = "/usr/bin/chromium-headless-shell";
 
-/** Why the tests of a file are skipped; `false`: they run. */
-export const skip =
-  isThere || process.env["CI"] === "true" ? false : `no browser at ${executablePath}`;
+/** Why tests are skipped; `false`: they run. */
+const skip = isThere || process.env["CI"] === "true" ? false : `no browser at ${executablePath}`;
+
+type Body = (t: TestContext) => void | Promise<void>;
+
+/** A test that needs the browser. */
+export function test(name: string, ...rest: [Body] | [TestOptions, Body]): void {
+  const [options, body] = rest.length === 1 ? [{}, rest[0]] : rest;
+  void nodeTest(name, { ...options, skip }, body);
+}
 
 let browser: Browser;
 

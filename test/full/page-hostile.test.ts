@@ -1,8 +1,7 @@
 // What was stored is text on the page, in every view and from every author.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { message, messages, onPage, skip, useBrowser } from "./page-fixture.ts";
+import { message, messages, onPage, test, useBrowser } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -76,9 +75,7 @@ async function assertHarmless(page: Page, seen: Watched): Promise<void> {
 test("there are 200 payloads to try", () => assert.equal(new Set(payloads).size, 200));
 
 for (const role of ["user", "assistant"] as const) {
-  test(`200 payloads said by the ${role} stay text: nothing runs, loads or becomes an element`, {
-    skip,
-  }, async () => {
+  test(`200 payloads said by the ${role} stay text: nothing runs, loads or becomes an element`, async () => {
     await onPage(
       {
         prepare: async (c) => {
@@ -113,9 +110,7 @@ for (const role of ["user", "assistant"] as const) {
   });
 }
 
-test("payloads as ids, titles, models and finds stay text in the list of chats", {
-  skip,
-}, async () => {
+test("payloads as ids, titles, models and finds stay text in the list of chats", async () => {
   await onPage(
     {
       path: "/chats",
@@ -143,7 +138,7 @@ test("payloads as ids, titles, models and finds stay text in the list of chats",
   );
 });
 
-test("an address that names a server or a token of its own changes nothing", { skip }, async () => {
+test("an address that names a server or a token of its own changes nothing", async () => {
   const path = "/?gatewayUrl=ws://evil.example&token=x#https://evil.example";
   await onPage({ path }, async ({ page, url }) => {
     const seen = watch(page, url);

@@ -1,24 +1,19 @@
 // What stays in sight, in its place and in focus: narrow and low windows, menus, Back, the keyboard.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { ResponderError } from "../../src/core/models/responder.ts";
-import { openThroughline } from "../../src/core/throughline.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
-import { momentsRoutes } from "../../src/moments/routes.ts";
-import { startMoments } from "../../src/moments/start-moments.ts";
 import { awake, runOf } from "../support/awake.ts";
 import { type Companion, companion, jsonOf } from "../support/server-fixture.ts";
+import { momentsHome } from "./capture-fixture.ts";
 import {
   field,
   gate,
   holds,
   message,
   onPage,
-  skip,
+  test,
   useBrowser,
   type Visit,
 } from "./page-fixture.ts";
@@ -42,16 +37,7 @@ function chats(count: number) {
 
 /** Two replies that were liked. */
 async function twoMoments(t: TestContext): Promise<Visit> {
-  const home = mkdtempSync(join(tmpdir(), "throughline-page-layout-"));
-  t.after(() => rmSync(home, { recursive: true, force: true }));
-  const target = { provider: "scripted", model: "scripted" };
-  const throughline = await openThroughline({ home, ...target });
-  const software = { name: "throughline", version: "0.0.0" };
-  const moments = await startMoments(throughline, {
-    sessionId: "a1b2c3d4",
-    software,
-    persona: "You are kind.",
-  });
+  const { moments, options } = await momentsHome(t);
   const prepare = async (c: Companion) => {
     const agreed = { messages: true, frames: false, audio: false, wording: consentWording };
     moments.recorder.agree(agreed);
@@ -62,15 +48,10 @@ async function twoMoments(t: TestContext): Promise<Visit> {
     }
   };
   const script = [["Knock, **knock**"], ["Who is *there*?"]];
-  return {
-    path: "/moments",
-    script,
-    prepare,
-    options: { throughline, features: [momentsRoutes(moments)] },
-  };
+  return { path: "/moments", script, prepare, options };
 }
 
-test("the mood shrinks with its window", { skip }, async () => {
+test("the mood shrinks with its window", async () => {
   const prepare = async ({ clock }: Companion) => clock.set(new Date().toISOString());
   const visit = { path: "/mood", options: { addFeatures }, prepare };
   const browser = { viewport: { width: 1280, height: 800 } };
@@ -85,7 +66,7 @@ test("the mood shrinks with its window", { skip }, async () => {
   });
 });
 
-test("a low window scrolls what is in the view, not the page", { skip }, async () => {
+test("a low window scrolls what is in the view, not the page", async () => {
   await onPage({ path: "/chats", prepare: chats(20) }, async ({ page }) => {
     for (const [width, height] of [
       [844, 390],
@@ -103,9 +84,7 @@ test("a low window scrolls what is in the view, not the page", { skip }, async (
   });
 });
 
-test("a window of 320 by 256, a desk at 400 %, has height for what is said", {
-  skip,
-}, async () => {
+test("a window of 320 by 256, a desk at 400 %, has height for what is said", async () => {
   const prepare = async (c: Companion) => {
     const words = "Some words of an answer that is long enough for a line or two.";
     for (let n = 0; n < 20; n++)
@@ -138,7 +117,7 @@ const menuIsInside = `(() => {
     && list.left >= 0 && list.right <= innerWidth;
 })()`;
 
-test("the menu of the last chat opens in sight, in every size", { skip }, async () => {
+test("the menu of the last chat opens in sight, in every size", async () => {
   await onPage({ path: "/chats", prepare: chats(20) }, async ({ page }) => {
     for (const [width, height] of [
       [1280, 800],
@@ -154,7 +133,7 @@ test("the menu of the last chat opens in sight, in every size", { skip }, async 
   });
 });
 
-test("the menu of a talk in a low window opens in sight, and scrolls", { skip }, async () => {
+test("the menu of a talk in a low window opens in sight, and scrolls", async () => {
   const browser = { viewport: { width: 640, height: 400 } };
   await onPage({ path: "/chats/local%3A1", prepare: chats(1), browser }, async ({ page }) => {
     await page.getByRole("button", { name: "Chat actions" }).click();
@@ -164,7 +143,7 @@ test("the menu of a talk in a low window opens in sight, and scrolls", { skip },
   });
 });
 
-test("nothing moves for who asked for less motion", { skip }, async () => {
+test("nothing moves for who asked for less motion", async () => {
   const prepare = async ({ clock }: Companion) => clock.set(new Date().toISOString());
   const browser = { reducedMotion: "reduce" as const };
   await onPage({ path: "/mood", options: { addFeatures }, prepare, browser }, async ({ page }) => {
@@ -182,7 +161,7 @@ test("nothing moves for who asked for less motion", { skip }, async () => {
   });
 });
 
-test("Back leads to the chats as one left them: searched, and scrolled", { skip }, async () => {
+test("Back leads to the chats as one left them: searched, and scrolled", async () => {
   await onPage({ path: "/chats", prepare: chats(40) }, async ({ page }) => {
     await page.getByLabel("Search all chats").fill("tea");
     await holds(page, `location.search === "?q=tea"`);
@@ -199,24 +178,7 @@ test("Back leads to the chats as one left them: searched, and scrolled", { skip 
   });
 });
 
-test("which chats are wanted is in the address", { skip }, async () => {
-  await onPage({ path: "/chats", prepare: chats(2) }, async ({ page, url }) => {
-    const filter = page.getByRole("button", { name: "Damaged" });
-    await filter.click();
-    await page.getByText("No damaged chats").waitFor();
-    assert.equal(page.url(), `${url}/chats?damaged=1`);
-    await page.reload();
-    await page.getByText("No damaged chats").waitFor();
-    assert.equal(await filter.getAttribute("aria-pressed"), "true");
-    await filter.click();
-    await items(page).nth(1).waitFor();
-    assert.equal(page.url(), `${url}/chats`);
-  });
-});
-
-test("a moment that is open is in the address: a reload keeps it, and Back closes it", {
-  skip,
-}, async (t) => {
+test("a moment that is open is in the address: a reload keeps it, and Back closes it", async (t) => {
   await onPage(await twoMoments(t), async ({ page, url }) => {
     const moment = page.getByRole("region", { name: "Moment", exact: true });
     for (const [words, other] of [
@@ -238,20 +200,17 @@ test("a moment that is open is in the address: a reload keeps it, and Back close
   });
 });
 
-test("who asks for more chats is led to the first of them", { skip }, async () => {
-  await onPage({ path: "/chats", prepare: chats(60) }, async ({ page }) => {
-    await items(page).nth(49).waitFor();
-    await page.getByRole("button", { name: "Show more" }).focus();
-    await page.keyboard.press("Enter");
-    await items(page).nth(59).waitFor();
-    await holds(page, hasFocus(".chat-item", "tea 10"));
-  });
-});
-
-test("when a chat was forgotten, the focus is in the list", { skip }, async () => {
-  await onPage({ path: "/chats", prepare: chats(3) }, async ({ page }) => {
-    await items(page).filter({ hasText: "tea 2" }).getByRole("button").click();
-    await page.getByRole("button", { name: "Forget…" }).click();
+test("a chat is forgotten after a question, with a receipt, and the focus is in the list", async () => {
+  await onPage({ path: "/chats", prepare: chats(3) }, async ({ page }, c) => {
+    const choose = async () => {
+      await items(page).filter({ hasText: "tea 2" }).getByRole("button").click();
+      await page.getByRole("button", { name: "Forget…" }).click();
+    };
+    await choose();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.equal((await c.throughline.chats.list()).chats.length, 3, "it is kept after all");
+    await choose();
     await page.getByRole("button", { name: "Forget permanently" }).click();
     const receipt = page.getByRole("dialog", { name: "Forgotten" });
     await receipt.locator("tbody tr").first().waitFor();
@@ -260,10 +219,12 @@ test("when a chat was forgotten, the focus is in the list", { skip }, async () =
     await receipt.getByRole("button", { name: "Done" }).press("Enter");
     await items(page).filter({ hasText: "tea 2" }).waitFor({ state: "detached" });
     await holds(page, `document.activeElement === ${content}`);
+    const ids = (await c.throughline.chats.list()).chats.map(({ chat_id }) => chat_id);
+    assert.deepEqual(ids.sort(), ["local:1", "local:3"]);
   });
 });
 
-test("what has the focus keeps it, or leaves it to what is around it", { skip }, async () => {
+test("what has the focus keeps it, or leaves it to what is around it", async () => {
   const prepare = async (c: Companion) => {
     c.clock.set(new Date().toISOString());
     await chats(1)(c);
@@ -296,7 +257,7 @@ test("what has the focus keeps it, or leaves it to what is around it", { skip },
 });
 
 for (const what of ["Answer", "Dismiss"]) {
-  test(`the row of an interrupted chat has the focus after “${what}”`, { skip }, async () => {
+  test(`the row of an interrupted chat has the focus after “${what}”`, async () => {
     const error = new ResponderError("the model is away", { kind: "refused" });
     const { throughline, say } = await companion([[{ type: "fail", error }]]);
     await say("Hello?");
@@ -309,9 +270,7 @@ for (const what of ["Answer", "Dismiss"]) {
   });
 }
 
-test("a chat is reset with its provider from the menu, with all of them under Sessions", {
-  skip,
-}, async () => {
+test("a chat is reset with its provider from the menu, with all of them under Sessions", async () => {
   let sessions: Companion["throughline"]["sessions"] | undefined;
   const providers = async () =>
     Object.keys((await sessions?.active("local:me"))?.provider_sessions ?? {});
@@ -351,7 +310,7 @@ test("a chat is reset with its provider from the menu, with all of them under Se
   });
 });
 
-test("the row of a session that was reset has the focus", { skip }, async () => {
+test("the row of a session that was reset has the focus", async () => {
   const script = [["Hello"]];
   const prepare = async (c: Companion) => {
     await jsonOf(await c.say("Hi"), 200);

@@ -1,6 +1,5 @@
 // A model's words as Markdown: pictures are named and not loaded, code is highlighted, formulas are drawn.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import type { Page } from "playwright-core";
 import type { Companion } from "../support/server-fixture.ts";
 import {
@@ -11,7 +10,7 @@ import {
   message,
   onPage,
   say,
-  skip,
+  test,
   useBrowser,
 } from "./page-fixture.ts";
 
@@ -21,9 +20,7 @@ const said = (content: string) => async (c: Companion) => {
   await c.throughline.chats.append("local:me", [{ role: "assistant", content }]);
 };
 
-test("a picture is shown as its words and its host, and is loaded only when it is opened", {
-  skip,
-}, async () => {
+test("a picture is shown as its words and its host, and is loaded only when it is opened", async () => {
   const words =
     "Look: ![a **sleeping** cat](https://cats.example/c.png?id=7 'Mia') here\n\n" +
     "![](//dogs.example/d.png) and ![inline](data:image/gif;base64,R0lGODlhAQABAAAAACw=)\n\n" +
@@ -61,9 +58,7 @@ function assetsOf(page: Page): (name: string) => boolean {
   return (name) => asked.some((path) => path.startsWith(`/assets/${name}-`));
 }
 
-test("code is highlighted once its block is closed, and only then is anything loaded for it", {
-  skip,
-}, async () => {
+test("code is highlighted once its block is closed, and only then is anything loaded for it", async () => {
   const [open, end] = [gate(), gate()];
   const script = [
     [
@@ -97,7 +92,7 @@ test("code is highlighted once its block is closed, and only then is anything lo
   });
 });
 
-test("a page without code and formulas loads nothing for them", { skip }, async () => {
+test("a page without code and formulas loads nothing for them", async () => {
   const words = "From $5 to $10, `$HOME` and\n\n```\nplain $x$\n```\n\n```text\nplain\n```";
   const path = "/chats/local%3Anew";
   await onPage({ path, prepare: said(words) }, async ({ page, url }) => {
@@ -114,7 +109,7 @@ test("a page without code and formulas loads nothing for them", { skip }, async 
 const withoutClipboard = () =>
   Object.defineProperty(Navigator.prototype, "clipboard", { value: undefined });
 
-test("code is copied as it is by one click or key, also on plain http", { skip }, async () => {
+test("code is copied as it is by one click or key, also on plain http", async () => {
   const words = "```js\nlet a = `$x$`;\n\n\tb();\n```";
   await onPage({ prepare: said(words), inject: withoutClipboard }, async ({ page }) => {
     const copy = page.locator(".code-copy");
@@ -129,7 +124,7 @@ test("code is copied as it is by one click or key, also on plain http", { skip }
   });
 });
 
-test("very long code stays plain, and long lines scroll in their block", { skip }, async () => {
+test("very long code stays plain, and long lines scroll in their block", async () => {
   const words = `First\n\n\`\`\`js\n${"let a = 1; ".repeat(5_000)}\n\`\`\``;
   await onPage({ prepare: said(words) }, async ({ page }) => {
     const pre = message(page, "First").locator("pre");
@@ -143,9 +138,7 @@ test("very long code stays plain, and long lines scroll in their block", { skip 
   });
 });
 
-test("formulas are drawn between words that are Markdown, and copied as they were written", {
-  skip,
-}, async () => {
+test("formulas are drawn between words that are Markdown, and copied as they were written", async () => {
   const words =
     "So **if** $a_1 * b_1 * c$ and \\(\\alpha_{i}\\), then\n\n\\[\n\\frac{a}{b}\n= c_{2}\n\\]\n\n- *or* $$\nx^{*}_1 < y\n$$\n\n" +
     "\\begin{align*}\na &= b \\\\\nc &= d\n\\end{align*}\n\nIn `$code_x$`, from $5 to $6_";
@@ -173,7 +166,7 @@ test("formulas are drawn between words that are Markdown, and copied as they wer
   });
 });
 
-test("formulas that cannot be drawn stay as they were written", { skip }, async () => {
+test("formulas that cannot be drawn stay as they were written", async () => {
   const formulas = [
     "$\\nope{x}$",
     "$\\href{https://example.org}{x}$",
@@ -201,7 +194,7 @@ const sample =
   "```md\n# a\n- **b** _c_ `d` [e](f)\n> g\n```\n\n```yaml\na: &x [1, true]\n```\n\n" +
   "Then $\\frac{a_1}{b} + \\color{#777} x$ and \\[\n\\sum_{n=1}^{\\infty} \\frac{1}{n^2} = \\frac{\\pi^2}{6} + a + b + c + d + e + f + g + h\n\\]";
 
-test("axe finds nothing wrong with code and formulas", { skip }, async () => {
+test("axe finds nothing wrong with code and formulas", async () => {
   await onPage({ prepare: said(sample) }, async ({ page }) => {
     await page.locator(".math.is-display math").waitFor();
     await page.locator(".hljs-comment").waitFor();
@@ -209,9 +202,7 @@ test("axe finds nothing wrong with code and formulas", { skip }, async () => {
   });
 });
 
-test("each block has its own direction, a line break is one, and Chinese bold needs no spaces", {
-  skip,
-}, async () => {
+test("each block has its own direction, a line break is one, and Chinese bold needs no spaces", async () => {
   const answer = "See this:\n\nשלום לך\n\n- שלום\n\none\ntwo\n\n他说**“你好。”**然后走了。";
   await onPage({ script: [[answer]] }, async ({ page }) => {
     await say(page, "Hello");
@@ -225,14 +216,18 @@ test("each block has its own direction, a line break is one, and Chinese bold ne
   });
 });
 
-test("an answer is read out as words, without the signs of Markdown", { skip }, async () => {
+test("an answer is read out once it is whole, as words without the signs of Markdown", async () => {
+  const rest = gate();
   const words =
-    "# Tea\n\n**Green** *and* [black](https://tea.example 'Tea'), ![a cup](https://tea.example/c.png), $x_1 * y_1 * z$";
-  await onPage({ script: [[words]] }, async ({ page }) => {
+    "# Tea\n\n**Green** *and* [black](https://tea.example 'Tea'), ![a cup](https://tea.example/c.png),";
+  const script = [[words, { type: "wait" as const, until: rest.until }, " $x_1 * y_1 * z$"]];
+  await onPage({ script }, async ({ page }) => {
     const told = page.locator("p[aria-live=polite]");
     await say(page, "What do you like?");
     await message(page, "Green and black").waitFor();
+    assert.equal(await told.textContent(), "The companion is answering.");
+    rest.open();
     const whole = /^Companion: Tea\s+Green and black, a cup, \$x_1 \* y_1 \* z\$$/;
-    await told.filter({ hasText: whole }).waitFor();
+    await told.filter({ hasText: whole }).waitFor({ state: "attached" });
   });
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { HomePersona } from "../../src/app/home-persona.ts";
 import { personaRoutes } from "../../src/app/persona-routes.ts";
@@ -20,7 +20,7 @@ import {
   onPage,
   type Seen,
   say,
-  skip,
+  test,
   useBrowser,
   type Visit,
   violations,
@@ -70,9 +70,7 @@ async function promptTexts(page: Page): Promise<Record<string, string>> {
   return texts;
 }
 
-test("a persona and facts that are edited on the page are in the next request, which the page shows before", {
-  skip,
-}, async (t) => {
+test("a persona and facts that are edited on the page are in the next request, which the page shows before", async (t) => {
   const script = [["Hello Ori."], ["Tea, then."]];
   await onMemory(t, { path: "/", script }, async ({ page, url }, c, home) => {
     await say(page, "Good morning");
@@ -129,9 +127,7 @@ test("a persona and facts that are edited on the page are in the next request, w
   });
 });
 
-test("an edit is kept over a reload, and one that others overtook is not lost", {
-  skip,
-}, async (t) => {
+test("an edit is kept over a reload, and one that others overtook is not lost", async (t) => {
   await onMemory(t, { expected: /409/ }, async ({ page }, _, home) => {
     await personaField(page).fill("Mine.");
     await page.reload();
@@ -169,9 +165,7 @@ test("an edit is kept over a reload, and one that others overtook is not lost", 
   });
 });
 
-test("what is too long is said before it is saved, and which facts do not fit", {
-  skip,
-}, async (t) => {
+test("what is too long is said before it is saved, and which facts do not fit", async (t) => {
   await onMemory(t, {}, async ({ page }, _, home) => {
     await personaField(page).fill("x".repeat(64 * 1024 + 1));
     await page.getByText("This is longer than 64 KiB").waitFor();
@@ -186,9 +180,7 @@ test("what is too long is said before it is saved, and which facts do not fit", 
   });
 });
 
-test("a server without persona and facts still shows the next prompt and the working memory", {
-  skip,
-}, async () => {
+test("a server without persona and facts still shows the next prompt and the working memory", async () => {
   await onPage({ path: "/memory" }, async ({ page }) => {
     await part(page, "Next prompt").getByText("scripted/script-1").waitFor();
     await part(page, "Working memory").waitFor();
@@ -197,7 +189,7 @@ test("a server without persona and facts still shows the next prompt and the wor
   });
 });
 
-test("axe finds nothing wrong with the memory", { skip }, async (t) => {
+test("axe finds nothing wrong with the memory", async (t) => {
   const prepare = async ({ turns }: Companion) => {
     await turns.submit("local:me", { content: "Good morning" }).done;
   };

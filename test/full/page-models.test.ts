@@ -1,7 +1,6 @@
 // A model chosen on the page: from an empty home without one, for each chat, and what is said before.
 // The models are those of a server of our own, which speaks each provider's protocol.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
 import { parseModelName } from "../../src/core/models/model-name.ts";
 import { ResponderRegistry } from "../../src/core/models/registry.ts";
@@ -14,7 +13,7 @@ import {
   message,
   say,
   sizes,
-  skip,
+  test,
   useBrowser,
   withPage,
 } from "./page-fixture.ts";
@@ -48,9 +47,7 @@ const models = (page: Page): Locator => page.getByRole("dialog", { name: "Models
 const answers = (page: Page, text: string): Promise<void> => message(page, text).last().waitFor();
 const group = (page: Page, name: string): Locator => page.getByRole("group", { name });
 
-test("from an empty home, one click chooses a model of Ollama: it answers, here and in new chats", {
-  skip,
-}, async () => {
+test("from an empty home, one click chooses a model of Ollama: it answers, here and in new chats", async () => {
   await using server = await modelServer();
   await server.stop();
   await using home = await serve(server);
@@ -98,9 +95,7 @@ test("from an empty home, one click chooses a model of Ollama: it answers, here 
   });
 });
 
-test("a chat is switched by keyboard, and what happens to its sessions is said before", {
-  skip,
-}, async () => {
+test("a chat is switched by keyboard, and what happens to its sessions is said before", async () => {
   await using server = await modelServer();
   const names = ["gpt-5", "gpt-5-mini", "gpt-5-nano"];
   server.offered.openai = names.map((id, at) => ({ id, created: 9 - at }));
@@ -167,9 +162,7 @@ test("a chat is switched by keyboard, and what happens to its sessions is said b
   });
 });
 
-test("a provider that is down is named, the others can be chosen, and it is asked again", {
-  skip,
-}, async () => {
+test("a provider that is down is named, the others can be chosen, and it is asked again", async () => {
   await using server = await modelServer();
   server.offered.ollama = [{ name: "qwen3" }, { name: "llama3" }];
   server.offered.instead = (path, response) => {
@@ -193,9 +186,7 @@ test("a provider that is down is named, the others can be chosen, and it is aske
 });
 
 for (const viewport of Object.values(sizes)) {
-  test(`axe finds nothing wrong with the set-up card and the picker, ${viewport.width} px`, {
-    skip,
-  }, async () => {
+  test(`axe finds nothing wrong with the set-up card and the picker, ${viewport.width} px`, async () => {
     await using server = await modelServer();
     await server.stop();
     await using home = await serve(server);

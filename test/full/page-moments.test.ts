@@ -1,23 +1,20 @@
 // Reactions on the page: from a reply to a package in the gallery, and back.
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import sharp from "sharp";
-import { openThroughline } from "../../src/core/throughline.ts";
 import { consentWording } from "../../src/moments/record/consent.ts";
-import { momentsRoutes } from "../../src/moments/routes.ts";
-import { startMoments } from "../../src/moments/start-moments.ts";
 import { type Companion, jsonOf } from "../support/server-fixture.ts";
+import { momentsHome } from "./capture-fixture.ts";
 import {
   hasCount,
   looksFine,
   message,
   onPage,
   say,
-  skip,
+  test,
   useBrowser,
   type Visit,
   violations,
@@ -25,22 +22,13 @@ import {
 
 useBrowser();
 
-type Recorder = Awaited<ReturnType<typeof startMoments>>["recorder"];
+type Recorder = Awaited<ReturnType<typeof momentsHome>>["moments"]["recorder"];
 
 /** A companion that keeps moments, with a second of sound and a picture before the first word. */
 async function withMoments(
   t: TestContext,
 ): Promise<Visit & { readonly home: string; readonly recorder: Recorder }> {
-  const home = mkdtempSync(join(tmpdir(), "throughline-page-moments-"));
-  t.after(() => rmSync(home, { recursive: true, force: true }));
-  const target = { provider: "scripted", model: "scripted" };
-  const throughline = await openThroughline({ home, ...target });
-  const software = { name: "throughline", version: "0.0.0" };
-  const moments = await startMoments(throughline, {
-    sessionId: "a1b2c3d4",
-    software,
-    persona: "You are kind.",
-  });
+  const { home, moments, options } = await momentsHome(t);
   const { recorder } = moments;
   const agreed = { messages: true, frames: true, audio: true, wording: consentWording };
   const prepare = async () => {
@@ -54,7 +42,7 @@ async function withMoments(
     recorder,
     script: [["Knock, knock"], ["Who is there?"]],
     prepare,
-    options: { throughline, features: [momentsRoutes(moments)] },
+    options,
   };
 }
 
@@ -68,9 +56,7 @@ function notice(page: Page, words: string) {
   return page.locator(".reaction-note").filter({ hasText: words });
 }
 
-test("a reply that is liked is in the gallery with what led to it, and can be taken back and deleted", {
-  skip,
-}, async (t) => {
+test("a reply that is liked is in the gallery with what led to it, and can be taken back and deleted", async (t) => {
   await onPage(await withMoments(t), async ({ page }, c) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").waitFor();
@@ -108,9 +94,7 @@ test("a reply that is liked is in the gallery with what led to it, and can be ta
   });
 });
 
-test("a thumb that was given is on in every window and after a reload, is changed by the other one and taken back by a click", {
-  skip,
-}, async (t) => {
+test("a thumb that was given is on in every window and after a reload, is changed by the other one and taken back by a click", async (t) => {
   await onPage(await withMoments(t), async ({ page, context, url }, c) => {
     const thumb = (on: Page, name: string, pressed: boolean) => {
       return message(on, "Knock, knock").getByRole("button", { name, pressed }).waitFor();
@@ -168,9 +152,7 @@ async function lived(page: Page, recorder: Recorder): Promise<void> {
   await live("purple");
 }
 
-test("pictures, sound, words and the reaction are on one timeline, and play together", {
-  skip,
-}, async (t) => {
+test("pictures, sound, words and the reaction are on one timeline, and play together", async (t) => {
   const visit = await withMoments(t);
   await onPage(visit, async ({ page }) => {
     await lived(page, visit.recorder);
@@ -215,9 +197,7 @@ test("pictures, sound, words and the reaction are on one timeline, and play toge
   });
 });
 
-test("moments are found by words, by the reaction, by what they hold and by being preserved", {
-  skip,
-}, async (t) => {
+test("moments are found by words, by the reaction, by what they hold and by being preserved", async (t) => {
   const visit = await withMoments(t);
   await onPage(visit, async ({ page, url }, c) => {
     await say(page, "Tell me a joke");
@@ -250,9 +230,7 @@ test("moments are found by words, by the reaction, by what they hold and by bein
   });
 });
 
-test("a damaged moment is red, names its files and says what to do", {
-  skip,
-}, async (t) => {
+test("a damaged moment is red, names its files and says what to do", async (t) => {
   const visit = await withMoments(t);
   await onPage(visit, async ({ page }, c) => {
     await say(page, "Tell me a joke");
@@ -283,9 +261,7 @@ test("a damaged moment is red, names its files and says what to do", {
   });
 });
 
-test("erasing a message deletes its moments, and says which could not be reached", {
-  skip,
-}, async (t) => {
+test("erasing a message deletes its moments, and says which could not be reached", async (t) => {
   const visit = await withMoments(t);
   await onPage(visit, async ({ page }, c) => {
     await say(page, "Tell me a joke");
@@ -314,7 +290,7 @@ test("erasing a message deletes its moments, and says which could not be reached
   });
 });
 
-test("what a reply should have said is kept with the dislike", { skip }, async (t) => {
+test("what a reply should have said is kept with the dislike", async (t) => {
   await onPage(await withMoments(t), async ({ page }, c) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").waitFor();
@@ -330,9 +306,7 @@ test("what a reply should have said is kept with the dislike", { skip }, async (
   });
 });
 
-test("what is typed into the dislike dialog at once is kept, also after it was closed", {
-  skip,
-}, async (t) => {
+test("what is typed into the dislike dialog at once is kept, also after it was closed", async (t) => {
   await onPage(await withMoments(t), async ({ page }, c) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").waitFor();
@@ -352,9 +326,7 @@ test("what is typed into the dislike dialog at once is kept, also after it was c
   });
 });
 
-test("a reply from before this run is kept with its words alone, and the page says so", {
-  skip,
-}, async (t) => {
+test("a reply from before this run is kept with its words alone, and the page says so", async (t) => {
   const visit = await withMoments(t);
   const prepare = async (c: Companion) => {
     await visit.prepare?.(c);
@@ -369,7 +341,7 @@ test("a reply from before this run is kept with its words alone, and the page sa
   });
 });
 
-test("without moments there are no reactions, and no way to them", { skip }, async () => {
+test("without moments there are no reactions, and no way to them", async () => {
   await onPage({ script: [["Knock, knock"]] }, async ({ page, url }) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").hover();
@@ -380,8 +352,11 @@ test("without moments there are no reactions, and no way to them", { skip }, asy
   });
 });
 
-test("axe finds nothing wrong with the moments", { skip }, async (t) => {
-  await onPage(await withMoments(t), async ({ page, url }) => {
+test("axe finds nothing wrong with the moments", async (t) => {
+  await onPage({ ...(await withMoments(t)), path: "/moments" }, async ({ page, url }) => {
+    await page.getByText("No moments yet").waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.goto(url);
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").waitFor();
     await react(page, "Knock, knock", "Good answer");
@@ -395,12 +370,5 @@ test("axe finds nothing wrong with the moments", { skip }, async (t) => {
     await page.locator(".moment-item").click();
     await page.getByText("Rated answer").waitFor();
     await looksFine(page, "a moment");
-  });
-});
-
-test("axe finds nothing wrong where there is no moment yet", { skip }, async (t) => {
-  await onPage({ ...(await withMoments(t)), path: "/moments" }, async ({ page }) => {
-    await page.getByText("No moments yet").waitFor();
-    assert.deepEqual(await violations(page), []);
   });
 });

@@ -1,13 +1,13 @@
 // How the companion feels and what it knew when it woke, on the page, with a run behind it.
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import { startCompanion } from "../../src/companion/start-companion.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { awake, runOf } from "../support/awake.ts";
 import { temporaryDirectory } from "../support/command-line.ts";
 import type { Companion } from "../support/server-fixture.ts";
-import { hasCount, looksFine, onPage, skip, useBrowser } from "./page-fixture.ts";
+import { hasCount, looksFine, onPage, test, useBrowser } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -18,9 +18,7 @@ async function today({ clock }: Companion): Promise<void> {
 
 const addFeatures = awake({ memory: async () => "Ori likes green tea" });
 
-test("the mood is shown as it is, and follows what happens without a reload", {
-  skip,
-}, async () => {
+test("the mood is shown as it is, and follows what happens without a reload", async () => {
   const visit = { path: "/mood", options: { addFeatures }, prepare: today };
   await onPage(visit, async ({ page }, c) => {
     const content = page.locator("#content");
@@ -40,9 +38,7 @@ test("the mood is shown as it is, and follows what happens without a reload", {
   });
 });
 
-test("events on the page move the feelings, and the chart and its table tell of them", {
-  skip,
-}, async () => {
+test("events on the page move the feelings, and the chart and its table tell of them", async () => {
   const visit = { path: "/mood", options: { addFeatures }, prepare: today };
   await onPage(visit, async ({ page }, c) => {
     await page.locator(".history-chart canvas").first().waitFor();
@@ -73,13 +69,10 @@ const behind = () => {
 };
 
 for (const [says, inject] of [
-  ["right", () => undefined],
   ["two hours ahead", ahead],
   ["two hours behind", behind],
 ] as const) {
-  test(`a companion that runs for months opens on 30 days in a browser whose clock is ${says}`, {
-    skip,
-  }, async () => {
+  test(`a companion that runs for months opens on 30 days in a browser whose clock is ${says}`, async () => {
     const visit = { path: "/mood", options: { addFeatures }, prepare: today, inject };
     await onPage(visit, async ({ page }) => {
       await page.getByText(/^(Mostly h|H)appy over the last 30 days\b/).waitFor();
@@ -90,9 +83,7 @@ for (const [says, inject] of [
   });
 }
 
-test("a companion that has just started opens on the last hour, with words until there is something to draw", {
-  skip,
-}, async (t) => {
+test("a companion that has just started opens on the last hour, with words until there is something to draw", async (t) => {
   const throughline = await openThroughline({ home: join(temporaryDirectory(t), "home") });
   const visit = { path: "/mood", options: { addFeatures, throughline }, prepare: today };
   await onPage(visit, async ({ page }, c) => {
@@ -120,9 +111,7 @@ async function restarted(t: TestContext) {
   return openThroughline(options);
 }
 
-test("what the companion was told when it woke is there word for word, and who is here can be said", {
-  skip,
-}, async (t) => {
+test("what the companion was told when it woke is there word for word, and who is here can be said", async (t) => {
   const options = { addFeatures, throughline: await restarted(t) };
   await onPage({ path: "/waking", options }, async ({ page }, c) => {
     const { deliveries } = await c.get("/api/restart");
@@ -140,7 +129,7 @@ test("what the companion was told when it woke is there word for word, and who i
   });
 });
 
-test("axe finds nothing wrong with a hurt companion and its waking", { skip }, async (t) => {
+test("axe finds nothing wrong with a hurt companion and its waking", async (t) => {
   const prepare = async (c: Companion) => {
     await today(c);
     runOf(c).emotions.event("abuse");

@@ -1,9 +1,9 @@
-// Method: 200 random turns over a model server of our own, which streams, thinks, calls tools, limits
+// Method: 80 random turns, at night 200, over a model server of our own, which streams, thinks, calls tools, limits
 // its rate, and fails in each way. What the transcript shows after a turn is what it shows after a
 // reload, and what is stored.
 import assert from "node:assert/strict";
 import { env } from "node:process";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Page, Request } from "playwright-core";
 import type { StoredMessage } from "../../src/core/chat/message.ts";
 import { systemClock } from "../../src/core/clock.ts";
@@ -13,13 +13,13 @@ import { openThroughline } from "../../src/core/throughline.ts";
 import { createServer } from "../../src/server/server.ts";
 import { type Random, seededRandom } from "../../src/testing/random.ts";
 import { openAiServer, type Reply } from "../support/openai-server.ts";
-import { holds, say, skip, useBrowser, withPage } from "./page-fixture.ts";
+import { holds, say, test, useBrowser, withPage } from "./page-fixture.ts";
 
 useBrowser();
 
 const seed = Number(env["THROUGHLINE_SEED"] ?? Date.now() % 1_000_000);
-const chats = 25;
 const turnsOfChat = 8;
+const chats = Number(env["THROUGHLINE_TURNS"] ?? 80) / turnsOfChat;
 /** Every row is in sight, so every row is in the page. */
 const viewport = { width: 900, height: 7_000 };
 /** Drawing so tall a page, again and again, would take most of the time. */
@@ -278,8 +278,7 @@ async function stopOnce(page: Page, model: Model): Promise<void> {
   }
 }
 
-test("the transcript of 200 random turns is the same after a reload, and is what is stored", {
-  skip,
+test(`the transcript of ${chats * turnsOfChat} random turns is the same after a reload, and is what is stored`, {
   timeout: 300_000,
 }, async (t) => {
   const random = seededRandom(seed);

@@ -1,9 +1,8 @@
 // Talking by voice, with the browser's own recognition and voices in the place of ours: they are not
 // there in every browser, and need services that a test does not have.
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { field, holds, message, onPage, say, skip, useBrowser } from "./page-fixture.ts";
+import { field, holds, message, onPage, say, test, useBrowser } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -90,9 +89,7 @@ const spoken = (page: Page) => page.evaluate("spoken") as Promise<string[]>;
 const heard = (page: Page) => page.locator(".composer-heard");
 const note = (page: Page) => page.locator(".voice-note");
 
-test("push to talk: what is said while the button is held is shown, then sent; a draft stays", {
-  skip,
-}, async () => {
+test("push to talk: what is said while the button is held is shown, then sent; a draft stays", async () => {
   await onPage({ script: [["And to you"]], inject: fakes }, async ({ page }, c) => {
     await field(page).fill("typed before");
     await page.getByRole("button", { name: "Hold to talk" }).hover();
@@ -113,9 +110,7 @@ test("push to talk: what is said while the button is held is shown, then sent; a
   });
 });
 
-test("hands free: every sentence is sent until it is switched off, what began stays as a draft", {
-  skip,
-}, async () => {
+test("hands free: every sentence is sent until it is switched off, what began stays as a draft", async () => {
   const visit = { script: [["One"], ["Two"]], inject: fakes, lateMs: 50 };
   await onPage(visit, async ({ page }) => {
     const button = page.getByRole("button", { name: "Hands free" });
@@ -135,9 +130,7 @@ test("hands free: every sentence is sent until it is switched off, what began st
   });
 });
 
-test("answers are read aloud sentence by sentence while that is on, without their marks", {
-  skip,
-}, async () => {
+test("answers are read aloud sentence by sentence while that is on, without their marks", async () => {
   const script = [["One. **Two** [there](https://x.example). "], ["Silent."]];
   await onPage({ script, inject: fakes }, async ({ page }) => {
     const button = page.getByRole("button", { name: "Read answers aloud" });
@@ -157,10 +150,10 @@ const handsFree = (page: Page) => page.getByRole("button", { name: "Hands free" 
 /** Where the sound that is listened to goes; `undefined`: nothing ever listened. */
 const heardBy = (page: Page) => page.evaluate("globalThis.heardBy");
 
-test("where the browser recognises speech on the device nothing is asked, and no sound leaves it", {
-  skip,
-}, async () => {
+test("an empty chat says where words go; where the browser recognises speech on the device nothing is asked", async () => {
   await onPage({ inject: fakes }, async ({ page }) => {
+    await page.getByText("sent to the model that answers").waitFor();
+    assert.equal(await page.getByText("Every word is kept on this machine").count(), 0);
     await handsFree(page).click();
     await note(page).filter({ hasText: "Listening, on this device" }).waitFor();
     await holds(page, "globalThis.heardBy === 'device'");
@@ -168,45 +161,38 @@ test("where the browser recognises speech on the device nothing is asked, and no
   });
 });
 
-for (const [browser, lacking] of [
-  ["does not say where it recognises speech", "delete SpeechRecognition.available"],
-  ["cannot on the device", "SpeechRecognition.available = async () => 'unavailable'"],
-  ["fails when it is asked", "SpeechRecognition.available = async () => { throw new Error('no') }"],
-] as const) {
-  test(`a browser that ${browser} listens only after the person agreed`, { skip }, async () => {
-    await onPage({ inject: fakes }, async ({ page }) => {
-      await page.evaluate(lacking);
-      for (const button of [handsFree(page), talk(page)]) {
-        await button.click();
-        const dialog = page.getByRole("dialog", {
-          name: "Send your voice to your browser's vendor?",
-        });
-        await dialog.getByText("its vendor's service").waitFor();
-        await dialog.getByRole("button", { name: "Not now" }).click();
-        await dialog.waitFor({ state: "detached" });
-      }
-      assert.equal(await heardBy(page), undefined);
-      await handsFree(page).click();
-      await page.getByRole("button", { name: "I agree" }).click();
-      await note(page).filter({ hasText: "may be sent to the browser's vendor" }).waitFor();
-      await holds(page, "globalThis.heardBy === 'vendor'");
-      await page.reload();
-      await handsFree(page).waitFor();
-      await page.evaluate(lacking);
-      await handsFree(page).click();
-      await note(page).filter({ hasText: "may be sent to the browser's vendor" }).waitFor();
-    });
+test("a browser that does not say where it recognises speech listens only after the person agreed", async () => {
+  const lacking = "delete SpeechRecognition.available";
+  await onPage({ inject: fakes }, async ({ page }) => {
+    await page.evaluate(lacking);
+    for (const button of [handsFree(page), talk(page)]) {
+      await button.click();
+      const dialog = page.getByRole("dialog", {
+        name: "Send your voice to your browser's vendor?",
+      });
+      await dialog.getByText("its vendor's service").waitFor();
+      await dialog.getByRole("button", { name: "Not now" }).click();
+      await dialog.waitFor({ state: "detached" });
+    }
+    assert.equal(await heardBy(page), undefined);
+    await handsFree(page).click();
+    await page.getByRole("button", { name: "I agree" }).click();
+    await note(page).filter({ hasText: "may be sent to the browser's vendor" }).waitFor();
+    await holds(page, "globalThis.heardBy === 'vendor'");
+    await page.reload();
+    await handsFree(page).waitFor();
+    await page.evaluate(lacking);
+    await handsFree(page).click();
+    await note(page).filter({ hasText: "may be sent to the browser's vendor" }).waitFor();
   });
-}
+});
 
 for (const [works, says, by] of [
   [true, "Listening, on this device", "device"],
   [false, "The download failed", undefined],
 ] as const) {
   const outcome = works ? "stays on the device" : "says so";
-  test(`speech recognition that can be downloaded is offered, and when that ${works ? "works" : "fails"} it ${outcome}`, {
-    skip,
-  }, async () => {
+  test(`speech recognition that can be downloaded is offered, and when that ${works ? "works" : "fails"} it ${outcome}`, async () => {
     await onPage({ inject: fakes }, async ({ page }) => {
       await page.evaluate("SpeechRecognition.available = async () => 'downloadable'");
       await page.evaluate(`SpeechRecognition.install = async (options) => {
@@ -233,9 +219,7 @@ const preferredRemote = () => {
   offered.unshift({ name: "remote", lang: "en-US", localService: false, default: true });
 };
 
-test("answers are read by a voice of the device, though the browser prefers a remote one", {
-  skip,
-}, async () => {
+test("answers are read by a voice of the device, though the browser prefers a remote one", async () => {
   await onPage({ script: [["Hello."]], inject: fakes }, async ({ page, context }) => {
     await context.addInitScript(preferredRemote);
     await page.reload();
@@ -255,9 +239,7 @@ const remoteVoices = () => {
   ];
 };
 
-test("where every voice is remote no word is read aloud before the person agreed", {
-  skip,
-}, async () => {
+test("where every voice is remote no word is read aloud before the person agreed", async () => {
   const script = [["First."], ["Second."]];
   await onPage({ script, inject: fakes }, async ({ page, context }) => {
     await context.addInitScript(remoteVoices);
@@ -277,9 +259,7 @@ test("where every voice is remote no word is read aloud before the person agreed
   });
 });
 
-test("reading aloud that was switched on before does not send words to a vendor unasked", {
-  skip,
-}, async () => {
+test("reading aloud that was switched on before does not send words to a vendor unasked", async () => {
   await onPage({ script: [["First."]], inject: fakes }, async ({ page, context }) => {
     await page.getByRole("button", { name: "Read answers aloud" }).click();
     await context.addInitScript(remoteVoices);
@@ -291,14 +271,7 @@ test("reading aloud that was switched on before does not send words to a vendor 
   });
 });
 
-test("an empty chat says where words go", { skip }, async () => {
-  await onPage({ inject: fakes }, async ({ page }) => {
-    await page.getByText("sent to the model that answers").waitFor();
-    assert.equal(await page.getByText("Every word is kept on this machine").count(), 0);
-  });
-});
-
-test("when listening fails, the person reads why and types on", { skip }, async () => {
+test("when listening fails, the person reads why and types on", async () => {
   const failures = {
     "not-allowed": "does not let this page use the microphone",
     "audio-capture": "No microphone was found",
@@ -319,9 +292,7 @@ test("when listening fails, the person reads why and types on", { skip }, async 
   });
 });
 
-test("a browser without speech says so when it is asked to, and typing works", {
-  skip,
-}, async () => {
+test("a browser without speech says so when it is asked to, and typing works", async () => {
   await onPage({ script: [["Typed"]], inject: none }, async ({ page }) => {
     await page.getByRole("button", { name: "Hold to talk" }).click();
     await note(page).filter({ hasText: "has no speech recognition" }).waitFor();

@@ -1,6 +1,6 @@
 // Method: a copy of the sources for each worker; one safeguard at a time is taken away in it, and the
 // test that guards it must turn red. A test that stays green proves nothing of that safeguard. With
-// THROUGHLINE_BUGS=some, as in CI, only those of changed modules are tried and a tenth of all; that their guards
+// THROUGHLINE_BUGS=some, as in CI, only those of changed modules are tried and a twentieth of all; that their guards
 // are green with every safeguard in place is then left to npm test, which has just run them.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

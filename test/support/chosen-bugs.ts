@@ -2,14 +2,14 @@
 import { spawnSync } from "node:child_process";
 import type { SeededBug } from "./seeded-bugs.ts";
 
-/** The bugs in changed modules or with changed tests, and a tenth of all: another one each day. */
+/** The bugs in changed modules or with changed tests, and a twentieth of all: another one each day. */
 export function chooseBugs(
   bugs: readonly SeededBug[],
   changed: ReadonlySet<string>,
   day: number,
 ): readonly SeededBug[] {
   return bugs.filter(
-    ({ file, test }, i) => changed.has(file) || changed.has(test) || (i + day) % 10 === 0,
+    ({ file, test }, i) => changed.has(file) || changed.has(test) || (i + day) % 20 === 0,
   );
 }
 

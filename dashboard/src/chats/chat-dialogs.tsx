@@ -1,15 +1,8 @@
 // The dialogs that change a whole chat.
-import { useId, useState } from "react";
+import { type ComponentProps, useId, useState } from "react";
 import { useLocation } from "wouter";
 import { chatPath, ProblemError, request } from "../api/client.ts";
-import type {
-  Chat,
-  ChatRow,
-  ForgetReceipt,
-  MessagePage,
-  Reset,
-  Session,
-} from "../api/openapi-types.ts";
+import type { Chat, ChatRow, ForgetReceipt, MessagePage, Reset } from "../api/openapi-types.ts";
 import { chatAddress } from "../shell/routes.ts";
 import { Confirm } from "../ui/dialog.tsx";
 import { chatName, type NamedChat } from "./chat-link.tsx";
@@ -69,37 +62,52 @@ export function RenameDialog({ chat, onClose }: ChatDialogProps) {
   );
 }
 
+interface ChangeProps<Result>
+  extends Omit<ComponentProps<typeof Confirm>, "isBusy" | "error" | "onConfirm"> {
+  readonly change: () => Promise<Result>;
+  readonly onDone?: (result: Result) => void;
+}
+
+/** Asks before a chat is changed, and closes once it is. */
+function ConfirmChange<Result>({ change, onDone, ...question }: ChangeProps<Result>) {
+  const changing = useChatChange(change, (result) => {
+    question.onClose();
+    onDone?.(result);
+  });
+  return (
+    <Confirm
+      {...question}
+      isBusy={changing.isPending}
+      error={changing.error}
+      onConfirm={() => changing.mutate(undefined)}
+    />
+  );
+}
+
 /** Copies a whole chat into a new one, and opens that. */
 export function ForkDialog({ chat, onClose }: ChatDialogProps) {
   const [, navigate] = useLocation();
-  const forking = useChatChange(
-    async () => {
-      const path = chatPath(chat.chat_id);
-      const { messages } = await request<MessagePage>(`${path}/messages?limit=50`);
-      const last = messages.findLast(({ redacted }) => redacted !== true);
-      if (last === undefined) throw nothingToCopy();
-      const body = { message_id: last.id, chat_id: newChatId() };
-      return request<ChatRow>(`${path}/fork`, { method: "POST", body });
-    },
-    (row) => {
-      onClose();
-      navigate(chatAddress(row.chat_id));
-    },
-  );
+  async function fork(): Promise<ChatRow> {
+    const path = chatPath(chat.chat_id);
+    const { messages } = await request<MessagePage>(`${path}/messages?limit=50`);
+    const last = messages.findLast(({ redacted }) => redacted !== true);
+    if (last === undefined) throw nothingToCopy();
+    const body = { message_id: last.id, chat_id: newChatId() };
+    return request<ChatRow>(`${path}/fork`, { method: "POST", body });
+  }
   return (
-    <Confirm
+    <ConfirmChange
       title="Copy into a new chat?"
       confirm="Copy"
-      isBusy={forking.isPending}
-      error={forking.error}
-      onConfirm={() => forking.mutate(undefined)}
+      change={fork}
+      onDone={(row) => navigate(chatAddress(row.chat_id))}
       onClose={onClose}
     >
       <p>
         The new chat starts with all messages of “{chatName(chat)}”, except hidden ones. After that
         the two chats are independent.
       </p>
-    </Confirm>
+    </ConfirmChange>
   );
 }
 
@@ -112,24 +120,16 @@ interface ResetDialogProps extends ChatDialogProps {
 
 /** Starts a new session with one provider, or with all of them. */
 export function ResetDialog({ chat, provider, all, onClose }: ResetDialogProps) {
-  const resetting = useChatChange(
-    () => {
-      const body: Reset = { provider, all };
-      return request<Session>(`${chatPath(chat.chat_id)}/reset`, { method: "POST", body });
-    },
-    () => onClose(),
-  );
   const name = chatName(chat);
   const named = provider === undefined ? undefined : providerName(provider);
   const who = named ?? "The provider that this chat runs on";
   const only = named === undefined ? "Reset the session?" : `Reset the session with ${named}?`;
+  const body: Reset = { provider, all };
   return (
-    <Confirm
+    <ConfirmChange
       title={all === true ? "Start a new session?" : only}
       confirm={all === true ? "Start" : "Reset"}
-      isBusy={resetting.isPending}
-      error={resetting.error}
-      onConfirm={() => resetting.mutate(undefined)}
+      change={() => request(`${chatPath(chat.chat_id)}/reset`, { method: "POST", body })}
       onClose={onClose}
     >
       <p>
@@ -137,59 +137,45 @@ export function ResetDialog({ chat, provider, all, onClose }: ResetDialogProps) 
           ? `No provider receives the earlier messages of “${name}”, and all counts start at zero. The messages stay here, and you can still read them.`
           : `${who} no longer receives the earlier messages of “${name}”, and its counts start at zero. Sessions with other providers continue, and the messages stay here. To reset all of them, use “New session…” under Status, Sessions.`}
       </p>
-    </Confirm>
+    </ConfirmChange>
   );
 }
 
 /** Empties a chat for people and models; its log stays. */
 export function ClearDialog({ chat, onClose }: ChatDialogProps) {
-  const clearing = useChatChange(
-    () => request<Chat>(`${chatPath(chat.chat_id)}/clear`, { method: "POST" }),
-    () => onClose(),
-  );
   return (
-    <Confirm
+    <ConfirmChange
       title="Clear this chat?"
       confirm="Clear"
       isDanger
-      isBusy={clearing.isPending}
-      error={clearing.error}
-      onConfirm={() => clearing.mutate(undefined)}
+      change={() => request(`${chatPath(chat.chat_id)}/clear`, { method: "POST" })}
       onClose={onClose}
     >
       <p>
         Its messages are no longer shown or sent to a model. They stay in the log on the disk until
         you forget the chat.
       </p>
-    </Confirm>
+    </ConfirmChange>
   );
 }
 
 /** Removes a chat from everywhere. */
 export function ForgetDialog({ chat, onClose }: ChatDialogProps) {
   const name = chatName(chat);
-  const forgetting = useChatChange(
-    () => request<ForgetReceipt>(chatPath(chat.chat_id), { method: "DELETE" }),
-    (receipt) => {
-      onClose();
-      forgetReceipt.set({ chatId: chat.chat_id, name, receipt });
-    },
-  );
   return (
-    <Confirm
+    <ConfirmChange
       title={`Forget “${name}”?`}
       confirm="Forget permanently"
       isDanger
-      isBusy={forgetting.isPending}
-      error={forgetting.error}
-      onConfirm={() => forgetting.mutate(undefined)}
+      change={() => request<ForgetReceipt>(chatPath(chat.chat_id), { method: "DELETE" })}
+      onDone={(receipt) => forgetReceipt.set({ chatId: chat.chat_id, name, receipt })}
       onClose={onClose}
     >
       <p>
         All messages of this chat are removed from every place where the companion keeps them. This
         cannot be undone. Export the chat first if you may need it again.
       </p>
-    </Confirm>
+    </ConfirmChange>
   );
 }
 

@@ -7,9 +7,9 @@ import { ErrorNote } from "../../ui/error-note.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Loading } from "../../ui/page.tsx";
 import { sentence } from "../../ui/plain-words.ts";
-import { askModelsAgain, currentModel, hasSession, useModels } from "./choice.ts";
+import { currentModel, hasSession, useModels } from "./choice.ts";
 import { isSameModel, type Model, modelName, providerName, sizeInWords } from "./model-names.ts";
-import { SetUp } from "./set-up.tsx";
+import { SetUp, useAskAgain } from "./set-up.tsx";
 import { keptWords, switchWords } from "./switch-words.ts";
 import { useFloating } from "./use-floating.ts";
 
@@ -306,14 +306,7 @@ interface NotesProps {
 
 /** What stays, which lists are missing, and how more models are set up. */
 function Notes({ list, kept, setUp }: NotesProps) {
-  const [isAsking, setIsAsking] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
-  async function ask(): Promise<void> {
-    setIsAsking(true);
-    setFailure(null);
-    await askModelsAgain().catch(setFailure);
-    setIsAsking(false);
-  }
+  const { isAsking, failure, ask } = useAskAgain();
   const errors = (list?.providers ?? []).flatMap(({ error }) =>
     error === undefined ? [] : [error],
   );
@@ -328,7 +321,7 @@ function Notes({ list, kept, setUp }: NotesProps) {
       <ErrorNote error={failure} />
       <div>
         {errors.length === 0 ? null : (
-          <Button kind="quiet" isBusy={isAsking} onClick={() => void ask()}>
+          <Button kind="quiet" isBusy={isAsking} onClick={() => ask()}>
             Ask again
           </Button>
         )}

@@ -1,6 +1,8 @@
 import "./models.css";
-import { useEffect, useRef, useState } from "react";
+import { useMutation } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 import type { ModelList } from "../../api/openapi-types.ts";
+import { useCopy } from "../../ui/action.tsx";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { Empty, Loading } from "../../ui/page.tsx";
@@ -42,20 +44,9 @@ export function NewChat({ chosen, choose }: NewChatProps) {
 /** The models that can be used at once, and the commands that set up more. */
 export function SetUp({ choose }: { readonly choose: (model: Model) => void }) {
   const { data: list } = useModels();
-  const [isAsking, setIsAsking] = useState(false);
-  const [failure, setFailure] = useState<unknown>(null);
-  const asking = useRef(false);
+  const { isAsking, failure, ask } = useAskAgain();
   const isKnown = list?.providers.some(isOllama) === true;
-  async function ask(ollama = false): Promise<void> {
-    if (asking.current) return;
-    asking.current = true;
-    setIsAsking(true);
-    setFailure(null);
-    await askModelsAgain(ollama).catch(setFailure);
-    asking.current = false;
-    setIsAsking(false);
-  }
-  useReturn(() => void ask());
+  useReturn(ask);
   const others = (list?.providers ?? []).filter(
     ({ provider, models }) => !["ollama", "offline"].includes(provider) && models.length > 0,
   );
@@ -70,13 +61,22 @@ export function SetUp({ choose }: { readonly choose: (model: Model) => void }) {
       )}
       <ErrorNote error={failure} />
       <div>
-        <Button isBusy={isAsking} onClick={() => void ask(true)}>
+        <Button isBusy={isAsking} onClick={() => ask(true)}>
           {isAsking ? "Looking…" : isKnown ? "Look again" : "Look for Ollama"}
         </Button>
       </div>
       <Providers />
     </div>
   );
+}
+
+/** Asks for the models again, one time after the other. */
+export function useAskAgain() {
+  const { isPending, error, mutate } = useMutation({ mutationFn: askModelsAgain });
+  const ask = (ollama = false) => {
+    if (!isPending) mutate(ollama);
+  };
+  return { isAsking: isPending, failure: error, ask };
 }
 
 /** Calls back when the person comes back to the page, such as from a terminal. */
@@ -190,38 +190,18 @@ function Providers() {
   );
 }
 
-/** How long "Copied" stands there, in milliseconds. */
-const copiedMs = 2_000;
-
 /** A line for the terminal, with a button that copies it. */
 function Command({ text }: { readonly text: string }) {
-  const code = useRef<HTMLElement>(null);
-  const [isCopied, setIsCopied] = useState(false);
-  useEffect(() => {
-    if (!isCopied) return;
-    const timer = setTimeout(() => setIsCopied(false), copiedMs);
-    return () => clearTimeout(timer);
-  }, [isCopied]);
-  async function copy(): Promise<void> {
-    try {
-      await navigator.clipboard.writeText(text);
-      setIsCopied(true);
-    } catch {
-      // Not on plain http from another machine: selected, it can be copied by hand.
-      if (code.current !== null) getSelection()?.selectAllChildren(code.current);
-    }
-  }
+  const [said, copy] = useCopy();
   return (
     <div className="command">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
-      <code ref={code} tabIndex={0}>
-        {text}
-      </code>
-      <Button kind="quiet" aria-label={`Copy ${text}`} onClick={() => void copy()}>
-        {isCopied ? "Copied" : "Copy"}
+      <code tabIndex={0}>{text}</code>
+      <Button kind="quiet" aria-label={`Copy ${text}`} onClick={() => copy(text)}>
+        {said === "" ? "Copy" : said}
       </Button>
       <span className="visually-hidden" role="status">
-        {isCopied ? "Copied" : ""}
+        {said}
       </span>
     </div>
   );

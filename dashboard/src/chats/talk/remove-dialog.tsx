@@ -2,7 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { chatPath, request } from "../../api/client.ts";
 import type { Message, MessageReceipt } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
+import { Confirm, Dialog } from "../../ui/dialog.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 
 interface RemoveDialogProps {
@@ -52,25 +52,19 @@ export function RemoveDialog({ chatId, message, onClose, onRemoved }: RemoveDial
     );
   }
   return (
-    <Dialog
+    <Confirm
       title="Erase this message?"
+      confirm="Erase permanently"
+      isDanger
+      isBusy={removing.isPending}
+      error={removing.error}
+      onConfirm={() => removing.mutate()}
       onClose={onClose}
-      actions={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button kind="danger" isBusy={removing.isPending} onClick={() => removing.mutate()}>
-            Erase permanently
-          </Button>
-        </>
-      }
     >
       <p>
         It is no longer shown or sent to a model, and its text is removed from the disk, also in
         copies of this chat. Moments that contain it are deleted. This cannot be undone.
       </p>
-      <ErrorNote error={removing.error} />
-    </Dialog>
+    </Confirm>
   );
 }

@@ -1,35 +1,60 @@
+import type { ReactNode } from "react";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 
-interface ListeningProps {
-  /** Speech can be recognised on the device, after a download. */
-  readonly canDownload: boolean;
-  readonly onDownload: () => void;
+interface VendorProps {
   readonly onAgree: () => void;
   readonly onClose: () => void;
 }
 
-/** Asks before the first sound may go to the browser's vendor. */
-export function ListeningDialog({ canDownload, onDownload, onAgree, onClose }: ListeningProps) {
+interface QuestionProps extends VendorProps {
+  readonly title: string;
+  /** What keeps it on the device, as the main choice. */
+  readonly instead?: ReactNode;
+  readonly children: ReactNode;
+}
+
+/** Asks before anything may go to the browser's vendor. */
+function VendorQuestion({ title, instead, onAgree, onClose, children }: QuestionProps) {
   return (
     <Dialog
-      title="Send your voice to your browser's vendor?"
+      title={title}
       onClose={onClose}
       actions={
         <>
           <Button kind="quiet" onClick={onClose}>
             Not now
           </Button>
-          <Button kind={canDownload ? "quiet" : "primary"} onClick={onAgree}>
+          <Button kind={instead === undefined ? "primary" : "quiet"} onClick={onAgree}>
             I agree: use the service
           </Button>
-          {canDownload ? (
-            <Button kind="primary" onClick={onDownload}>
-              Download and stay on this device
-            </Button>
-          ) : null}
+          {instead}
         </>
       }
+    >
+      {children}
+    </Dialog>
+  );
+}
+
+interface ListeningProps extends VendorProps {
+  /** Speech can be recognised on the device, after a download. */
+  readonly canDownload: boolean;
+  readonly onDownload: () => void;
+}
+
+/** Asks before the first sound may go there. */
+export function ListeningDialog({ canDownload, onDownload, ...answers }: ListeningProps) {
+  const download = (
+    <Button kind="primary" onClick={onDownload}>
+      Download and stay on this device
+    </Button>
+  );
+  return (
+    <VendorQuestion
+      title="Send your voice to your browser's vendor?"
+      instead={canDownload ? download : undefined}
+      {...answers}
     >
       <p>
         Your browser turns speech into text. To do so, it may send audio from your microphone to its
@@ -44,37 +69,19 @@ export function ListeningDialog({ canDownload, onDownload, onAgree, onClose }: L
       ) : (
         <p>This browser cannot recognise speech on this device. You can type instead.</p>
       )}
-    </Dialog>
+    </VendorQuestion>
   );
 }
 
-interface ReadingProps {
-  readonly onAgree: () => void;
-  readonly onClose: () => void;
-}
-
-/** Asks before the first answer may go to the browser's vendor to be spoken. */
-export function ReadingDialog({ onAgree, onClose }: ReadingProps) {
+/** Asks before the first answer may go there to be spoken. */
+export function ReadingDialog(answers: VendorProps) {
   return (
-    <Dialog
-      title="Send answers to your browser's vendor?"
-      onClose={onClose}
-      actions={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Not now
-          </Button>
-          <Button kind="primary" onClick={onAgree}>
-            I agree: use the service
-          </Button>
-        </>
-      }
-    >
+    <VendorQuestion title="Send answers to your browser's vendor?" {...answers}>
       <p>
         This browser has no local voice for your language. To read answers aloud, it sends their
         text to its vendor's service. Throughline does not know what the service does with it.
       </p>
       <p>If you install a voice on this device, it is used instead.</p>
-    </Dialog>
+    </VendorQuestion>
   );
 }
