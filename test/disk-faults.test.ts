@@ -16,7 +16,7 @@ const extents = isFull ? (["nothing", "half", "all"] as const) : (["nothing", "h
 const repeats = isFull ? (["once", "forever"] as const) : (["once"] as const);
 /** Not every call of every scene is failed with every error: they take turns. */
 const planned = [
-  { scene: scenes.plain, stride: isFull ? 5 : 23 },
+  { scene: scenes.plain, stride: isFull ? 5 : 37 },
   { scene: scenes.small, stride: isFull ? 17 : 127 },
   { scene: scenes.races, stride: isFull ? 17 : 127 },
   { scene: scenes.bursts, stride: isFull ? 19 : 61 },
@@ -30,8 +30,10 @@ for (const [nth, fault] of faults.entries()) {
     // A file that is there and is for ever said not to be: the home is gone. The guard of the lease stops
     // such a process (lease.test.ts); nothing here could tell it from a home that is empty.
     if (fault.fault === "ENOENT" && repeat === "forever") continue;
-    for (const does of extents) {
-      for (const { scene, stride } of planned) {
+    for (const [extent, does] of extents.entries()) {
+      for (const [turn, { scene, stride }] of planned.entries()) {
+        // Each error in two of the scenes, each scene with all kinds of them.
+        if (!isFull && (nth + 3 * extent + turn) % planned.length !== 0) continue;
         test(`nothing stored is lost when disk call n fails with ${fault.fault}, ${repeat}, ${does} of it done${scene.says}`, async () => {
           for (let at = 1 + (nth % stride); ; at += stride) {
             cases++;
@@ -49,7 +51,7 @@ const journal = /journal\/\d+\.journal$/;
 const log = /chats\/\w\.jsonl$/;
 
 test("an append needs no preallocated space", async () => {
-  for (const fault of ["ENOSPC", "EDQUOT", "EFBIG", "EIO"] as const) {
+  for (const fault of isFull ? (["ENOSPC", "EDQUOT", "EFBIG", "EIO"] as const) : ["EIO" as const]) {
     for (const does of ["nothing", "half"] as const) {
       const plan = [{ fault, at: 1, call: "extend" as const, repeat: "forever" as const, does }];
       for (const scene of Object.values(scenes)) {
@@ -66,7 +68,7 @@ for (const [where, path] of [
   ["the logs and not the journal", log],
 ] as const) {
   test(`a disk that is full for ${where} refuses appends, and none of them is there later`, async () => {
-    for (const fault of ["ENOSPC", "EDQUOT"] as const) {
+    for (const fault of isFull ? (["ENOSPC", "EDQUOT"] as const) : ["ENOSPC" as const]) {
       for (const scene of Object.values(scenes)) {
         for (let at = 1; ; at += isFull ? 7 : 13) {
           cases++;
@@ -118,5 +120,5 @@ test("nothing stored is lost when a sync fails and the new file cannot be made e
 
 test("the cases were many enough", (t) => {
   t.diagnostic(`${cases} cases`);
-  assert.ok(cases >= (isFull ? 1_200 : 250), `${cases}`);
+  assert.ok(cases >= (isFull ? 1_200 : 120), `${cases}`);
 });

@@ -231,10 +231,11 @@ for (const harms of isFull ? rows.map((row) => [row]) : shared) {
     assert.equal(backup.code, 1, backup.err);
     assert.match(backup.err, /Damaged in the home/);
     for (const { advice } of harms) advice?.(home);
-    for (const [nth, { says }] of harms.entries()) {
-      const again = await doctor(home);
-      assert.equal(again.code, 1, "what was found stays until it is confirmed");
-      const { code, out, err } = await doctor(home, "--confirm", idIn(again.out, says));
+    const again = await doctor(home);
+    assert.equal(again.code, 1, "what was found stays until it is confirmed");
+    const ids = harms.map(({ says }) => idIn(again.out, says));
+    for (const [nth, id] of ids.entries()) {
+      const { code, out, err } = await doctor(home, "--confirm", id);
       assert.equal(code, nth < harms.length - 1 ? 1 : 0, out + err);
     }
     const content = await doctor(home);

@@ -166,6 +166,9 @@ const pairs: readonly Pair[] = [
   { name: "order", was: [1, 2], is: [2, 1] },
   { name: "count", was: [1, 2], is: [1, 2, 2] },
   { name: "array", was: [], is: {} },
+  { name: "a key that every object has", was: { a: 1 }, is: { toString: 1 } },
+  { name: "a prototype", was: { a: 1, b: 2 }, is: JSON.parse('{"a":1,"__proto__":2}') },
+  { name: "an empty prototype", was: JSON.parse('{"__proto__":{}}'), is: { a: 1 } },
 ];
 
 const conflicts: readonly Clause[] = [

@@ -5,7 +5,7 @@ import { cutEverywhere, cutTwice, killEverywhere, type Workloads } from "./power
 /** How much is cut, and how much that must at least have come to. */
 interface PowerCuts {
   readonly once: Workloads & { readonly maxImages: number };
-  readonly twice: Workloads;
+  readonly twice: Workloads & { readonly maxImages?: number };
   readonly kills: Workloads;
   /** `images`: disks with different bytes. */
   readonly least: { readonly points: number; readonly images: number };
@@ -24,8 +24,9 @@ export function testPowerCuts({ once, twice, kills, least }: PowerCuts): void {
     // The workloads do what they are for.
     const freed = counts.reused + counts.removed;
     assert.ok(freed >= once.count, `${freed} segments were freed`);
-    assert.ok(counts.races > 0 && counts.searched > 100, JSON.stringify(counts));
-    assert.ok(counts.failures > 0, `${counts.failures} calls failed`);
+    const isSearched = counts.searched > least.images / 10;
+    const isDone = counts.races > 0 && isSearched && counts.failures > 0;
+    assert.ok(isDone, JSON.stringify(counts));
   });
 
   test(`nothing stored is lost when the recovery is cut too: two cuts in a row, of ${spanOf(twice)}`, async (t) => {

@@ -202,7 +202,7 @@ export async function cutTwice({
         await opened.storage.close();
       },
       images: { seed, maxImages },
-      laterImages: { seed, maxImages: 6 },
+      laterImages: { seed, maxImages: Math.min(6, maxImages) },
       depth: 2,
       digests,
     };

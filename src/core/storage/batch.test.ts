@@ -10,7 +10,6 @@ import {
   parseCursor,
   prepareBatch,
   prepareDocument,
-  sameRecord,
   storedLine,
   storedRecord,
 } from "./batch.ts";
@@ -68,34 +67,6 @@ for (const [json, line] of lines) {
     assert.equal(storedLine(json, 7), line);
   });
 }
-
-test("two texts are the same record when they parse to equal values, for any two", () => {
-  fc.assert(
-    fc.property(values, values, (a, b) => {
-      const [one, two] = [JSON.stringify({ a }), JSON.stringify({ a: b })];
-      let equal = true;
-      try {
-        assert.deepStrictEqual(a, b);
-      } catch {
-        equal = false;
-      }
-      assert.equal(sameRecord(one, two), equal);
-    }),
-  );
-});
-
-test("records that differ in a key that every object has, or in a list for an object, are different", () => {
-  for (const [one, two] of [
-    ['{"a":{}}', '{"a":[]}'],
-    ['{"a":null}', '{"a":{}}'],
-    ['{"a":1}', '{"toString":1}'],
-    ['{"a":1,"b":2}', '{"a":1,"__proto__":2}'],
-    ['{"__proto__":{"a":1}}', '{"__proto__":{"a":2}}'],
-    ['{"__proto__":{}}', '{"a":1}'],
-  ] as const) {
-    assert.deepEqual([sameRecord(one, two), sameRecord(two, one)], [false, false], one);
-  }
-});
 
 test("what is left of an erased record says so, with its seq or without; a record with more does not", () => {
   const json = erasedJson("m1");

@@ -38,14 +38,6 @@ export interface PreparedBatch {
   readonly hasNewIds: boolean;
 }
 
-/** An erasure that may be done as it is. */
-interface PreparedErasure {
-  /** Each once. */
-  readonly ids: readonly string[];
-  readonly headJson: string | undefined;
-  readonly expectedSeq: number | undefined;
-}
-
 /** A write of a document that may be stored as it is. */
 export interface PreparedDocument {
   readonly key: string;
@@ -118,13 +110,8 @@ export function prepareBatch(
   const { expectedSeq, head, hasNewIds = false } = options;
   if (expectedSeq !== undefined) checkPosition(expectedSeq, "expectedSeq");
   const prepared = prepareRecords(records);
-  return {
-    key,
-    records: prepared,
-    headJson: head === undefined ? undefined : prepareHead(head),
-    expectedSeq,
-    hasNewIds,
-  };
+  const headJson = head === undefined ? undefined : prepareHead(head);
+  return { key, records: prepared, headJson, expectedSeq, hasNewIds };
 }
 
 /**
@@ -225,11 +212,7 @@ export function prepareDocument(
   if (expectedRevision !== undefined) checkPosition(expectedRevision, "expectedRevision");
   const json = prepareValue(value, "value", documentLimits.valueBytes, indent);
   checkReserved(value, reservedDocumentNames, "value");
-  return {
-    key,
-    json,
-    expectedRevision,
-  };
+  return { key, json, expectedRevision };
 }
 
 function prepareValue(value: unknown, name: string, maxBytes: number, indent?: number): string {
@@ -302,14 +285,11 @@ export function prepareErasure(
   key: string,
   ids: readonly string[],
   { expectedSeq, head }: EraseOptions = {},
-): PreparedErasure {
+) {
   checkIds(key, ids);
   if (expectedSeq !== undefined) checkPosition(expectedSeq, "expectedSeq");
-  return {
-    ids: [...new Set(ids)],
-    headJson: head === undefined ? undefined : prepareHead(head),
-    expectedSeq,
-  };
+  const headJson = head === undefined ? undefined : prepareHead(head);
+  return { ids: [...new Set(ids)], headJson, expectedSeq };
 }
 
 /** Checks the options of `list`, but for the cursor: that is `parseCursor`'s. */

@@ -47,18 +47,12 @@ export interface OwnHome {
   readonly assertWriter: () => void;
   /** Files of earlier starts in quarantine whose loss is not confirmed yet; relative to the home. */
   readonly unconfirmed?: (() => readonly string[]) | undefined;
-  /** What waits to be written to the index. Present where the home has one. */
-  readonly indexBehind?: (() => IndexBehind) | undefined;
+  /** How many bytes of the journal wait to be written to the index: lists and searches have them from memory. */
+  readonly indexBehind?: (() => { readonly bytes: number }) | undefined;
   /** How many syncs made appends durable, and how long all of them took, in seconds. */
   readonly syncTimes?: (() => { readonly count: number; readonly sum: number }) | undefined;
   /** The keys of logs without a file that this start made again from the journal. */
   readonly recreated?: ((collection: string) => readonly string[]) | undefined;
-}
-
-/** How far an index is behind what is stored. Lists and searches have all of it, from memory. */
-export interface IndexBehind {
-  /** Of the journal. */
-  readonly bytes: number;
 }
 
 /** What a driver implements: logs, documents and files, in named collections, and who may act alone on what. */

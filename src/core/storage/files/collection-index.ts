@@ -8,15 +8,11 @@ import type {
   SearchOptions,
 } from "../log-store.ts";
 import { endsOpen, queryPhrases } from "../search-words.ts";
+import type { LogEnd } from "./commit.ts";
+import { logName } from "./file-name.ts";
 import type { FileIndex } from "./index.ts";
 import { idToken, parseStored, pastAll } from "./index-schema.ts";
-import {
-  type IndexEntry,
-  type IndexedBatch,
-  type LogState,
-  labelsOf,
-  pathOf,
-} from "./index-writer.ts";
+import { type IndexEntry, type IndexedBatch, type LogState, labelsOf } from "./index-writer.ts";
 
 /** How many keys are read at a time. */
 const keysAtOnce = 1_000;
@@ -120,11 +116,15 @@ export class CollectionIndex {
   /**
    * Notes that a batch is in the journal and in its log.
    *
-   * @param ids of its records, of which the last one has the number `log.seq`.
+   * @param ids of its records, of which the last one has the number `stored.seq`.
    */
-  stored(log: LogState, ids: readonly string[], start: number): void {
-    const noted = this.#note(log, start).ids;
-    const first = log.seq - ids.length + 1;
+  stored(
+    { key, damaged, stored }: Pick<LogState, "key" | "damaged"> & { readonly stored: LogEnd },
+    ids: readonly string[],
+    start: number,
+  ): void {
+    const noted = this.#note({ key, damaged, ...stored }, start).ids;
+    const first = stored.seq - ids.length + 1;
     for (const [i, id] of ids.entries()) noted.set(id, first + i);
   }
 
@@ -139,7 +139,11 @@ export class CollectionIndex {
    * @param from the offset from which the log was read.
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the index is in use and did not take it, or was begun again.
    */
-  add({ key, damaged }: LogState, batches: readonly IndexedBatch[], from: number): Promise<void> {
+  add(
+    { key, damaged }: Pick<LogState, "key" | "damaged">,
+    batches: readonly IndexedBatch[],
+    from: number,
+  ): Promise<void> {
     const { collection } = this;
     return this.file.add({ collection, key, damaged, batches, from });
   }
@@ -171,7 +175,7 @@ export class CollectionIndex {
    */
   seek(key: string, seq: number): number {
     return this.file.run(() => {
-      const row = this.file.sql.seek.get(pathOf(this.collection, key), seq);
+      const row = this.file.sql.seek.get(logName(this.collection, key), seq);
       return row === undefined ? 0 : Number(row["start"]);
     });
   }
@@ -255,7 +259,7 @@ export class CollectionIndex {
 
   /** Notes where a log ends, which the journal holds. @param since where its last change begins. */
   #note(log: LogState, since: number): LogAhead {
-    const { key, seq, end, crc, headJson, damaged } = log;
+    const { key, seq } = log;
     const { durable: position } = this.file;
     // What a removed log had is of no use for one that begins.
     const before = since === 0 ? undefined : this.#logsAhead().get(key);
@@ -271,8 +275,7 @@ export class CollectionIndex {
       readIds = undefined;
     }
     const ahead: LogAhead = {
-      // What is given may be the open log itself, which would be kept whole.
-      log: { key, seq, end, crc, headJson, damaged },
+      log,
       position,
       since: before?.since ?? since,
       ids,
@@ -286,7 +289,7 @@ export class CollectionIndex {
 
   /** The row of a log in the file. */
   #rowOf(key: string): Record<string, unknown> | undefined {
-    return this.file.sql.logOf.get(pathOf(this.collection, key));
+    return this.file.sql.logOf.get(logName(this.collection, key));
   }
 
   /** The records of a log with these words, newest first. */

@@ -32,6 +32,19 @@ interface CommitHead {
   readonly damaged: boolean;
 }
 
+/** Where a log ends, and what its last commit says of the whole. */
+export interface LogEnd {
+  /** Number of the last record, 0 in a file without any. */
+  readonly seq: number;
+  /** End of the last valid batch: everything before it is stored. */
+  readonly end: number;
+  /** CRC of the last batch: tells an older copy of the file from the file. */
+  readonly crc: string;
+  readonly headJson: string;
+}
+
+export const noEnd: LogEnd = { seq: 0, end: 0, crc: "", headJson: "{}" };
+
 export interface NewBatch {
   readonly key: string;
   /** The record lines: one JSON text each, beginning with its `id` and `seq`, and a line break. */

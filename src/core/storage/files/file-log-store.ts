@@ -90,9 +90,9 @@ export class FileLogStore implements LogStore {
   async tail(key: string, limit: number): Promise<LogTail | undefined> {
     checkTail(key, limit);
     return this.#logs.read(key, async (log) => {
-      if (log === undefined || (log.seq === 0 && !log.damaged)) return undefined;
-      const { seq } = log;
-      const head = JSON.parse(log.headJson) as LogHead; // the reader's own
+      if (log === undefined || (log.stored.seq === 0 && !log.damaged)) return undefined;
+      const { seq, headJson } = log.stored;
+      const head = JSON.parse(headJson) as LogHead; // the reader's own
       const records = await log.newest(limit, { maxBytes: logLimits.pageBytes });
       return { seq, head, records, damaged: log.damaged };
     });
@@ -105,7 +105,7 @@ export class FileLogStore implements LogStore {
       if (log === undefined) return [];
       const seek = (seq: number) => this.#ports.index.seek(key, seq);
       if (after !== undefined) {
-        return after >= log.seq ? [] : log.pageAfter(after, limit, seek(after + 1));
+        return after >= log.stored.seq ? [] : log.pageAfter(after, limit, seek(after + 1));
       }
       return log.newest(limit, { before, seek, maxBytes: logLimits.pageBytes, isShared });
     });
@@ -116,7 +116,7 @@ export class FileLogStore implements LogStore {
     checkRead(key, after);
     // Held from the moment that the place in it is looked up: erasing makes a new file.
     const held = await this.#logs.read(key, async (log) => {
-      if (log === undefined || after >= log.seq) return undefined;
+      if (log === undefined || after >= log.stored.seq) return undefined;
       log.hold();
       return { log, batches: log.batches(this.#ports.index.seek(key, after + 1)) };
     });
@@ -152,7 +152,7 @@ export class FileLogStore implements LogStore {
       const { headJson } = erasure;
       const wanted = await this.#unerased(log, erasure.ids);
       // Damaged bytes and quarantine are evidence: they do not go for nothing.
-      const isHeadKept = headJson === undefined || headJson === log.headJson;
+      const isHeadKept = headJson === undefined || headJson === log.stored.headJson;
       if (wanted.size === 0 && isHeadKept) return 0;
       this.#ports.guard();
       let damaged = 0;
@@ -162,7 +162,7 @@ export class FileLogStore implements LogStore {
         damaged = (await this.#ports.forgetQuarantine(log.path)).bytes;
         try {
           await this.#removeFromIndex(key);
-          damaged += await rewriteLog(this.#ports, log, wanted, headJson ?? log.headJson);
+          damaged += await rewriteLog(this.#ports, log, wanted, headJson ?? log.stored.headJson);
         } finally {
           await this.#logs.shut(key).catch(() => undefined); // nothing was written through it
           // The one way in: the index follows the file that is there now. What is erased is erased, should

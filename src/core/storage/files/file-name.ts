@@ -33,6 +33,12 @@ export function fileNameOf(key: string): string {
   return `${name.slice(0, longestName - hashDigits - 1)}~${hash}`;
 }
 
+/** Names the file of a log by its path in the home, with `/` between the names. */
+export function logName(collection: string, key: string): string {
+  const name = `${fileNameOf(key)}.jsonl`;
+  return collection === "" ? name : `${collection}/${name}`;
+}
+
 /**
  * The key that a name spells out. `undefined` for a hashed name, whose key stands only inside the
  * file, and for a name that no key has.

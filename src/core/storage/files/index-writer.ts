@@ -3,8 +3,8 @@ import fs from "node:fs";
 import type { LogHead, LogProjection } from "../log-store.ts";
 import { searchTokens } from "../search-words.ts";
 import { type Batch, recordsOf } from "./batch-reader.ts";
-import { headOf } from "./commit.ts";
-import { fileNameOf } from "./file-name.ts";
+import { headOf, type LogEnd } from "./commit.ts";
+import { logName } from "./file-name.ts";
 import {
   framesOf,
   type IndexedFrame,
@@ -22,19 +22,11 @@ import {
 } from "./index-schema.ts";
 
 /** Where a log ends, as the index knows it. */
-export interface IndexEntry {
-  readonly seq: number;
-  /** Byte offset of the end of the last commit line. */
-  readonly end: number;
-  /** CRC of the last commit line, 8 hex digits: tells an older copy of the file from the file. */
-  readonly crc: string;
-}
+export type IndexEntry = Omit<LogEnd, "headJson">;
 
 /** A log as its last commit line has it. */
-export interface LogState extends IndexEntry {
+export interface LogState extends LogEnd {
   readonly key: string;
-  /** JSON of the head, an object. */
-  readonly headJson: string;
   readonly damaged: boolean;
 }
 
@@ -207,7 +199,7 @@ export class IndexWriter {
   /** @throws IndexDamage: the file lacks what came before. */
   #add({ collection, key, damaged, batches, from }: IndexRequest & { readonly do: "add" }): void {
     this.#transaction(() => {
-      const known = this.#draftOf(pathOf(collection, key));
+      const known = this.#draftOf(logName(collection, key));
       const draft = known ?? (from === 0 ? this.#begin(collection, key) : undefined);
       if (draft === undefined || draft.end < from)
         throw new IndexDamage("a log begins in its middle");
@@ -221,7 +213,7 @@ export class IndexWriter {
 
   #change({ do: how, collection, key }: Extract<IndexRequest, { do: "remove" | "damaged" }>): void {
     this.#transaction(() => {
-      const draft = this.#draftOf(pathOf(collection, key));
+      const draft = this.#draftOf(logName(collection, key));
       if (draft === undefined) return;
       if (how === "remove") this.#remove(draft);
       else draft.damaged = true;
@@ -303,7 +295,7 @@ export class IndexWriter {
 
   /** Makes a row. It must not begin in the middle of its log. */
   #begin(collection: string, key: string): LogRowDraft | undefined {
-    const path = pathOf(collection, key);
+    const path = logName(collection, key);
     this.#sql.addLog.run(collection, key, path);
     return this.#draftOf(path);
   }
@@ -394,12 +386,6 @@ export class IndexWriter {
 function withBuffers(batch: IndexedBatch): IndexedBatch {
   const buffer = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   return { ...batch, body: buffer(batch.body), line: buffer(batch.line) };
-}
-
-/** Names the file of a log by its path in the home. */
-export function pathOf(collection: string, key: string): string {
-  const name = `${fileNameOf(key)}.jsonl`;
-  return collection === "" ? name : `${collection}/${name}`;
 }
 
 /** The labels of a head, each once, in the form that a database gives back. */

@@ -652,7 +652,8 @@ test("what the index has read is not kept in memory, and a log is not kept as it
   const alone = new FileIndex(undefined);
   const part = new CollectionIndex(alone, "chats", projection);
   alone.published(10);
-  const log = { key: "a", seq: 1, end: 10, crc: "0", headJson: "{}", damaged: false };
+  const stored = { seq: 1, end: 10, crc: "0", headJson: "{}" };
+  const log = { key: "a", damaged: false, stored };
   part.stored(log, ["m1"], 0);
   log.damaged = true;
   assert.equal(part.isDamaged("a"), false);

@@ -4,7 +4,6 @@ import { ThroughlineError, unavailable } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { awaited, systemTimers, type Timers } from "../../timers.ts";
 import type { LogProjection } from "../log-store.ts";
-import type { IndexBehind } from "../storage.ts";
 import { addSegment, type IndexedSegment, type ReadJournal, sharedViews } from "./index-journal.ts";
 import {
   beginIndex,
@@ -142,7 +141,7 @@ export class FileIndex {
     return this.#shared.marks[0] ?? 0;
   }
 
-  get behind(): IndexBehind {
+  get behind(): { readonly bytes: number } {
     return { bytes: Math.max(0, this.durable - this.mark) };
   }
 

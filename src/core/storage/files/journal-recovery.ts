@@ -280,7 +280,7 @@ export class RecoveredLogs {
     return this.#recreated.flatMap(([name, key]) => (name === collection ? [key] : []));
   }
 
-  /** Makes a log end as the journal says, once. */
+  /** Makes a log end as the journal says, once. Called before it is opened. */
   async complete(name: string): Promise<void> {
     if (!this.#incomplete.has(name)) return;
     await this.#completing.run(name, async () => {

@@ -1,4 +1,3 @@
-import { sep } from "node:path";
 import { setImmediate as nextPass } from "node:timers/promises";
 import { type ThroughlineError, unavailable } from "../../errors.ts";
 import { type NewBatch, putBatch, roomFor } from "./commit.ts";
@@ -83,16 +82,6 @@ export class Journal {
   constructor(ports: HomePorts) {
     this.#ports = ports;
     this.segments = new Segments(ports);
-  }
-
-  /** Makes the log at this path end as the journal of the last process says. Called before it is opened. */
-  complete(path: string): Promise<void> {
-    return this.segments.recovered.complete(this.nameOf(path));
-  }
-
-  /** How a change calls the log at this path. */
-  nameOf(path: string): string {
-    return path.slice(this.#ports.home.length + 1).replaceAll(sep, "/");
   }
 
   /**

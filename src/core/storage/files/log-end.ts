@@ -9,22 +9,11 @@ import {
   holdsCommitLine,
   holdsPartOfBatch,
   isHalfHeader,
+  type LogEnd,
+  noEnd,
   refuseNewerHeader,
 } from "./commit.ts";
 import type { HomePorts, NewReport } from "./file-ports.ts";
-
-/** Where a log ends, and what its last commit says of the whole. */
-export interface LogEnd {
-  /** Number of the last record, 0 in a file without any. */
-  readonly seq: number;
-  /** End of the last valid batch. */
-  readonly end: number;
-  /** CRC of the last batch. */
-  readonly crc: string;
-  readonly headJson: string;
-}
-
-export const noEnd: LogEnd = { seq: 0, end: 0, crc: "", headJson: "{}" };
 
 /**
  * Finds where a log ends. Bytes after its last valid commit are copied to quarantine, cut off and reported.
@@ -35,18 +24,19 @@ export async function settleEnd(
   ports: Pick<HomePorts, "guard" | "quarantine"> & { report(report: NewReport): void },
   file: DiskFile,
   { path, key }: { readonly path: string; readonly key: string },
-): Promise<LogEnd & { readonly damaged: boolean }> {
+): Promise<{ readonly stored: LogEnd; readonly damaged: boolean }> {
   const size = await file.size();
-  let found = { ...noEnd, damaged: false };
+  let found = { stored: noEnd, damaged: false };
   for await (const item of batchesBackward(file, size)) {
     if (item.kind === "damage") continue;
     const { headJson, damaged, ...head } = headOf(item.line);
     if (head.key !== key)
       throw corrupt(`the file of ${key} holds another log; it was left as it is`);
-    found = { seq: item.commit.seq, end: item.end, crc: item.commit.crc, headJson, damaged };
+    const { seq, crc } = item.commit;
+    found = { stored: { seq, end: item.end, crc, headJson }, damaged };
     break;
   }
-  const { seq, end } = found;
+  const { seq, end } = found.stored;
   if (end === 0 && size > 0 && !(await mayBeOurs(file, size))) {
     const reason = "another program wrote this file; it was left as it is, and can be imported";
     ports.report({ key, kind: "foreign_lines", bytes: size, after_seq: 0, reason });

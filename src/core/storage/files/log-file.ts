@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { ThroughlineError, unavailable } from "../../errors.ts";
 import { freezeDeep } from "../../json.ts";
 import type { DiskFile, FilePlace } from "../disk/disk.ts";
@@ -10,11 +11,13 @@ import {
   recordsOf,
 } from "./batch-reader.ts";
 import type { CollectionIndex } from "./collection-index.ts";
+import { noEnd } from "./commit.ts";
+import { logName } from "./file-name.ts";
 import { type HomePorts, isCode, type NewReport, openOwn, writeAll } from "./file-ports.ts";
 import type { Journal, JournaledLog, PushedChange } from "./journal.ts";
 import { noFile } from "./journal-frame.ts";
-import { type LogEnd, noEnd, settleEnd } from "./log-end.ts";
-import { batchesBefore, firstOf, type RecentBatch, type RecentRecords } from "./recent-records.ts";
+import { settleEnd } from "./log-end.ts";
+import { firstOf, type RecentBatch, type RecentRecords } from "./recent-records.ts";
 
 /** What a collection of logs needs. */
 export interface LogPorts extends Omit<HomePorts, "index" | "report"> {
@@ -63,20 +66,15 @@ interface NewestOptions {
 
 /**
  * One log, open. Its appends follow each other without waiting: each is made on top of those on their way (`last`),
- * and readers see what is in the file (`seq`, `end`, …). There is one repair path, opening: after a failed append the
+ * and readers see what is in the file (`stored`). There is one repair path, opening: after a failed append the
  * file refuses others (`failed`), and the store reopens it.
  */
 export class LogFile implements JournaledLog, OpenLog {
   readonly path: string;
   readonly key: string;
   readonly name: string;
-  /** Number of the last record, 0 in a file without any. */
-  seq = 0;
-  headJson = "{}";
-  /** End of the last valid batch: everything before it is stored. */
-  end = 0;
-  /** CRC of the last batch. */
-  crc = "";
+  /** Where its file ends. */
+  stored = noEnd;
   /** Stored records are missing or unreadable. */
   damaged = false;
   /** Set when appends are refused until the file is reopened. */
@@ -105,13 +103,12 @@ export class LogFile implements JournaledLog, OpenLog {
   #closing = false;
   #closed: Promise<void> | undefined;
 
-  /** @param file `undefined`: there is none yet, and what is written first makes it. */
-  constructor(ports: LogPorts, path: string, key: string, file?: DiskFile) {
+  /** It has no file yet: what is written first makes it. */
+  constructor(ports: LogPorts, key: string) {
     this.#ports = ports;
-    this.path = path;
     this.key = key;
-    this.name = ports.journal.nameOf(path);
-    this.#file = file;
+    this.name = logName(ports.collection, key);
+    this.path = join(ports.home, this.name);
   }
 
   /**
@@ -121,24 +118,23 @@ export class LogFile implements JournaledLog, OpenLog {
    * @returns `undefined` when there is no such file.
    * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`, `THROUGHLINE_CORRUPT` (another log's file).
    */
-  static async open(ports: LogPorts, path: string, key: string): Promise<LogFile | undefined> {
-    let file: DiskFile;
+  static async open(ports: LogPorts, key: string): Promise<LogFile | undefined> {
+    const log = new LogFile(ports, key);
     try {
-      await ports.journal.complete(path);
-      file = await openOwn(ports, path);
+      await ports.journal.segments.recovered.complete(log.name);
+      log.#file = await openOwn(ports, log.path);
     } catch (error) {
       if (!isCode(error, "ENOENT")) throw error;
       return undefined;
     }
-    const log = new LogFile(ports, path, key, file);
     try {
-      const { damaged, ...end } = await settleEnd(ports, file, log);
+      const { stored, damaged } = await settleEnd(ports, log.#file, log);
       log.damaged = damaged;
-      log.last = end;
-      log.#endsAt(end);
+      log.stored = stored;
+      log.last = stored;
       return log;
     } catch (error) {
-      await file.close();
+      await log.#file.close();
       throw error;
     }
   }
@@ -221,14 +217,13 @@ export class LogFile implements JournaledLog, OpenLog {
     let isKept = asked.isShared === true && !this.#closing;
     const kept = isKept ? recent.of(this) : [];
     let [first] = kept;
-    const { end } = this;
-    const isNear = before >= (first === undefined ? this.seq + 1 : firstOf(first));
+    const { end } = this.stored;
+    const isNear = before >= (first === undefined ? this.stored.seq + 1 : firstOf(first));
     // What is not in memory ends where that begins, also where none of it is asked for.
     let start = isNear && first !== undefined ? first.start : end;
     let isEnough = limit <= 0;
-    for (let at = isNear ? batchesBefore(kept, before) - 1 : -1; at >= 0 && !isEnough; at--) {
-      isEnough = take(kept[at] as RecentBatch);
-    }
+    const near = isNear ? kept.findLastIndex((batch) => firstOf(batch) < before) : -1;
+    for (let at = near; at >= 0 && !isEnough; at--) isEnough = take(kept[at] as RecentBatch);
     if (!isEnough && start > 0) {
       await this.#reading(async (file) => {
         isKept &&= isNear;
@@ -246,7 +241,7 @@ export class LogFile implements JournaledLog, OpenLog {
             records: recordsOf(item),
           };
           // Another reader may have added it by now, or the log be closed.
-          isKept &&= !this.#closing && (first !== undefined || this.end === end);
+          isKept &&= !this.#closing && (first !== undefined || this.stored.end === end);
           isKept &&= recent.of(this)[0] === first && recent.prepend(this, batch);
           if (isKept) first = batch;
           if (take(batch)) break;
@@ -259,7 +254,7 @@ export class LogFile implements JournaledLog, OpenLog {
   /** Where the batch ends that holds this record. @param from a batch start before it. */
   async #endOf(seq: number, from: number): Promise<number> {
     for await (const { commit, end } of this.batches(from)) if (commit.seq >= seq) return end;
-    return this.end;
+    return this.stored.end;
   }
 
   /** The records after `seq`, at most `limit`, oldest first; `from` is a batch start before them. */
@@ -283,8 +278,8 @@ export class LogFile implements JournaledLog, OpenLog {
     this.hold();
     try {
       const first = Math.min(...seqs);
-      if (first > this.seq - readFromEnd) {
-        const tail = await this.newest(this.seq - first + 1);
+      if (first > this.stored.seq - readFromEnd) {
+        const tail = await this.newest(this.stored.seq - first + 1);
         return tail.filter(({ seq }) => seqs.includes(seq)).reverse();
       }
       const records: StoredRecord[] = [];
@@ -306,7 +301,7 @@ export class LogFile implements JournaledLog, OpenLog {
 
   /** The batches from `from` (a batch start) to what is the end now. */
   async *batches(from: number): AsyncGenerator<Batch, void, undefined> {
-    const end = this.end;
+    const end = this.stored.end;
     if (from >= end) return;
     this.hold();
     try {
@@ -321,8 +316,8 @@ export class LogFile implements JournaledLog, OpenLog {
 
   /** The batch that ends at `end` has this CRC: tells whether an index speaks of this very file. */
   async hasCommit(end: number, crc: string): Promise<boolean> {
-    if (end > this.end) return false;
-    if (end === this.end) return crc === this.crc;
+    if (end > this.stored.end) return false;
+    if (end === this.stored.end) return crc === this.stored.crc;
     return this.#reading(async (file) => {
       for await (const item of batchesBackward(file, end)) {
         return item.kind === "batch" && item.end === end && item.commit.crc === crc;
@@ -400,26 +395,19 @@ export class LogFile implements JournaledLog, OpenLog {
   #reached({ batch, offset, bytes, crc }: PushedChange): void {
     if (batch === undefined) return; // a cut, which is not taken
     const { lines, ids, seq, headJson } = batch;
-    this.#endsAt({ seq, end: offset + bytes.length, crc, headJson });
+    this.stored = { seq, end: offset + bytes.length, crc, headJson };
     this.#ports.recent.append(this, offset, lines);
     this.#ports.index.stored(this, ids, offset);
     for (const id of ids) this.comingIds.delete(id);
   }
 
-  #endsAt({ seq, end, crc, headJson }: LogEnd): void {
-    this.seq = seq;
-    this.end = end;
-    this.crc = crc;
-    this.headJson = headJson;
-  }
-
   /** After a failed write the file ends where it did, and what is on its way is void. @returns what to throw. */
   async #undo(cause: unknown): Promise<ThroughlineError> {
     this.failed = true;
-    this.#cutAt = this.#file === undefined ? noFile : this.end;
+    this.#cutAt = this.#file === undefined ? noFile : this.stored.end;
     try {
       await this.cutBack();
-      if (this.end === 0) await this.#removeEmpty();
+      if (this.stored.end === 0) await this.#removeEmpty();
       this.#fault = unavailable(`${this.key} could not be written`, cause);
     } catch {
       // Until it can be cut back, it is unknown if the batch will be there.

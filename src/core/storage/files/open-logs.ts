@@ -1,7 +1,7 @@
 import { basename, join } from "node:path";
 import { unavailable } from "../../errors.ts";
 import { KeyedMutex } from "../../mutex.ts";
-import { fileNameOf } from "./file-name.ts";
+import { logName } from "./file-name.ts";
 import {
   closed,
   isCode,
@@ -114,7 +114,7 @@ export class OpenLogs {
       // Deleted behind our back, or a file system that lost sight of it: not a new log.
       throw unavailable(`${key} was stored, and its file is not there`);
     }
-    if (log.end === 0 && !log.damaged && this.#ports.index.entry(key) === undefined) {
+    if (log.stored.end === 0 && !log.damaged && this.#ports.index.entry(key) === undefined) {
       // The process that created it died before its first batch: nothing was stored.
       await log.close();
       this.#ports.guard();
@@ -134,7 +134,7 @@ export class OpenLogs {
 
   /** A log that is not there yet: what is written first makes its file. Within `alone` only. */
   begun(key: string): LogFile {
-    const log = new LogFile(this.#ports, this.path(key), key);
+    const log = new LogFile(this.#ports, key);
     this.#add(log, this.#ports.index.doubts);
     return log;
   }
@@ -160,8 +160,7 @@ export class OpenLogs {
   }
 
   async #openFile(key: string): Promise<LogFile | undefined> {
-    const path = this.path(key);
-    const open = () => LogFile.open(this.#ports, path, key);
+    const open = () => LogFile.open(this.#ports, key);
     const before = this.#open.get(key);
     try {
       await before?.caughtUp();
@@ -218,7 +217,7 @@ export class OpenLogs {
   }
 
   path(key: string): string {
-    return join(this.#ports.directory, `${fileNameOf(key)}.jsonl`);
+    return join(this.#ports.home, logName(this.#ports.collection, key));
   }
 
   assertOpen(): void {

@@ -23,17 +23,6 @@ export function firstOf({ seq, records }: RecentBatch): number {
   return seq - records.length + 1;
 }
 
-/** How many of these batches, the oldest first, begin before this number. */
-export function batchesBefore(batches: readonly RecentBatch[], seq: number): number {
-  let [low, high] = [0, batches.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (firstOf(batches[middle] as RecentBatch) < seq) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
 /** The newest batches of an open log, the oldest first, without a gap between them and its end. */
 interface Recent {
   readonly batches: RecentBatch[];

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { isThroughlineError } from "../../errors.ts";
 import type { DiskEntry, DiskFile } from "../disk/disk.ts";
 import type { Batch } from "./batch-reader.ts";
-import { fileNameOf, keyOfFileName } from "./file-name.ts";
+import { fileNameOf, keyOfFileName, logName } from "./file-name.ts";
 import {
   isCode,
   isDiskError,
@@ -46,11 +46,11 @@ async function follow(ports: LogPorts, log: LogFile, isLost: () => boolean): Pro
   if (index.isDamaged(key)) log.damaged = true;
   let entry = index.entry(key);
   // The journal may say that the log was cut back, which the index has yet to read.
-  if (entry !== undefined && entry.end > log.end) {
+  if (entry !== undefined && entry.end > log.stored.end) {
     await index.file.catchUp().catch(() => undefined);
     entry = index.entry(key);
   }
-  if (entry?.end === log.end && entry.crc === log.crc) return;
+  if (entry?.end === log.stored.end && entry.crc === log.stored.crc) return;
   let from = 0;
   if (entry !== undefined) {
     if (await log.hasCommit(entry.end, entry.crc)) from = entry.end;
@@ -87,8 +87,8 @@ function reportOlderCopy(ports: LogPorts, log: LogFile, known: number): void {
     key: log.key,
     kind: "older_copy",
     bytes: 0,
-    after_seq: log.seq,
-    reason: olderCopy(log.seq, known),
+    after_seq: log.stored.seq,
+    reason: olderCopy(log.stored.seq, known),
   });
 }
 
@@ -271,8 +271,8 @@ async function isBehind(ports: LogPorts, key: string, name: string): Promise<boo
   const path = pathIn(ports, name);
   const size = await ports.disk.size(path).catch(() => undefined);
   const end = ports.index.entry(key)?.end;
-  const { segments } = ports.journal;
-  return size !== end || (segments.recovered.endOf(ports.journal.nameOf(path)) ?? end) !== end;
+  const { recovered } = ports.journal.segments;
+  return size !== end || (recovered.endOf(logName(ports.collection, key)) ?? end) !== end;
 }
 
 /**

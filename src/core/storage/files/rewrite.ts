@@ -67,14 +67,14 @@ export async function rewriteLog(
     await flush(last);
   };
   try {
-    await inSpaceOfIndex(ports.index.file, log.end, () => {
-      unread = log.end;
+    await inSpaceOfIndex(ports.index.file, log.stored.end, () => {
+      unread = log.stored.end;
       return replaceLog(ports, log.path, fill);
     });
   } catch (error) {
     if (!isFull(error)) throw error;
     throw unavailable(
-      `${log.key}: the disk is full. Erasing rewrites the log, which needs ${log.end} bytes of free ` +
+      `${log.key}: the disk is full. Erasing rewrites the log, which needs ${log.stored.end} bytes of free ` +
         "space. Deleting the whole log needs none",
       error,
     );
