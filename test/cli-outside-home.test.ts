@@ -8,7 +8,10 @@ import { homeWithLinks } from "./support/home-with-links.ts";
 
 const outside =
   /is inside the home .*\. Choose a place outside of it \[THROUGHLINE_INVALID\]\nsee: /;
-for (const [args, says] of [
+test("what would be written into a home is refused with 2, and nothing is changed", async (t) => {
+  const { folder, home } = await homeWithLinks(t);
+  const before = photograph(folder);
+  for (const [args, says] of [
   [["export", "--format", "nanobot", "--force", "--out", "home/chats"], outside],
   [["export", "--format", "nanobot", "--out", "home"], outside],
   [["export", "--format", "throughline", "--force", "--out", "chats"], outside],
@@ -23,16 +26,13 @@ for (const [args, says] of [
   [["export", "--to", "home/chats"], /is inside the home .*\. Choose another place/],
   [["export", "--to", "chats/copy"], /is inside the home .*\. Choose another place/],
 ] as const) {
-  test(`${args.join(" ")} is refused with 2, and changes nothing`, async (t) => {
-    const { folder, home } = await homeWithLinks(t);
-    const before = photograph(folder);
     const path = join(folder, args.at(-1) ?? "");
     const { code, out, err } = await runCli([...args.slice(0, -1), path], { home });
-    assert.deepEqual({ code, out }, { code: 2, out: "" }, err);
+    assert.deepEqual({ code, out }, { code: 2, out: "" }, `${args.join(" ")}: ${err}`);
     assert.match(err, says);
     assert.deepEqual(photograph(folder), before);
-  });
-}
+  }
+});
 
 /** The names of all, and what the logs hold. */
 function photograph(folder: string): unknown {
