@@ -12,20 +12,23 @@ test("what would be written into a home is refused with 2, and nothing is change
   const { folder, home } = await homeWithLinks(t);
   const before = photograph(folder);
   for (const [args, says] of [
-  [["export", "--format", "nanobot", "--force", "--out", "home/chats"], outside],
-  [["export", "--format", "nanobot", "--out", "home"], outside],
-  [["export", "--format", "throughline", "--force", "--out", "chats"], outside],
-  [["export", "--format", "nanobot", "--out", "none/../home"], outside],
-  [["sessions", "export", "work", "--out", "home/chats/work.md"], outside],
-  [["sessions", "export", "work", "--out", "deep/none"], outside],
-  [["sessions", "export", "work", "--out", "disk/moved/none"], outside],
-  [["sessions", "export", "work", "--out", "link/work.md"], outside],
-  [["feedback", "export", "--format", "kto", "--out", "home/data"], outside],
-  [["feedback", "export", "--format", "kto", "--replace", "--out", "."], /--replace would remove/],
-  [["export", "--to", "link"], /the source and the target are the same store/],
-  [["export", "--to", "home/chats"], /is inside the home .*\. Choose another place/],
-  [["export", "--to", "chats/copy"], /is inside the home .*\. Choose another place/],
-] as const) {
+    [["export", "--format", "nanobot", "--force", "--out", "home/chats"], outside],
+    [["export", "--format", "nanobot", "--out", "home"], outside],
+    [["export", "--format", "throughline", "--force", "--out", "chats"], outside],
+    [["export", "--format", "nanobot", "--out", "none/../home"], outside],
+    [["sessions", "export", "work", "--out", "home/chats/work.md"], outside],
+    [["sessions", "export", "work", "--out", "deep/none"], outside],
+    [["sessions", "export", "work", "--out", "disk/moved/none"], outside],
+    [["sessions", "export", "work", "--out", "link/work.md"], outside],
+    [["feedback", "export", "--format", "kto", "--out", "home/data"], outside],
+    [
+      ["feedback", "export", "--format", "kto", "--replace", "--out", "."],
+      /--replace would remove/,
+    ],
+    [["export", "--to", "link"], /the source and the target are the same store/],
+    [["export", "--to", "home/chats"], /is inside the home .*\. Choose another place/],
+    [["export", "--to", "chats/copy"], /is inside the home .*\. Choose another place/],
+  ] as const) {
     const path = join(folder, args.at(-1) ?? "");
     const { code, out, err } = await runCli([...args.slice(0, -1), path], { home });
     assert.deepEqual({ code, out }, { code: 2, out: "" }, `${args.join(" ")}: ${err}`);

@@ -322,7 +322,7 @@ test("a fork is a chat of its own, at its own address, made once; it and its sou
 });
 
 test("a chat is reached by its percent-encoded id, whatever its letters", async () => {
-  const plain = 'a/b a%2Fb a%252Fb a+b a?b a#b a;b=c a&b ..a ... __proto__ constructor messages';
+  const plain = "a/b a%2Fb a%252Fb a+b a?b a#b a;b=c a&b ..a ... __proto__ constructor messages";
   const odd = ["a b", "\u{1f9f5} é", "e\u0301", 'say "hi"\n<b>', "\u0001", "c:\\windows"];
   const ids = [...plain.split(" "), ...odd, "x".repeat(1_024)];
   const c = await companion(ids.map(() => ["Hi"]));
@@ -333,7 +333,8 @@ test("a chat is reached by its percent-encoded id, whatever its letters", async 
     const file = (await c.ask(`${path}/export`)).headers.get("content-disposition");
     assert.match(String(file), /^attachment; filename="[A-Za-z0-9_-]{1,60}\.jsonl"$/);
   }
-  const listed = async () => (await c.get("/api/chats")).chats.map(({ chat_id }: ChatId) => chat_id);
+  const listed = async () =>
+    (await c.get("/api/chats")).chats.map(({ chat_id }: ChatId) => chat_id);
   assert.deepEqual((await listed()).sort(), ids.toSorted());
   for (const id of ids) await c.ask(`/api/chats/${encodeURIComponent(id)}`, { method: "DELETE" });
   assert.deepEqual(await listed(), []);

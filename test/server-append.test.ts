@@ -46,7 +46,11 @@ test("a conversation with tools is stored as it was sent, once, and no model is 
   assert.equal(c.model.requests.length, 0);
   assert.equal((await c.get(me)).unanswered_ids.length, 0);
   const [one, two] = [await c.post(append, again), await c.post(append, again)];
-  assert.notDeepEqual(await jsonOf(one, 200), await jsonOf(two, 200), "without ids they are others");
+  assert.notDeepEqual(
+    await jsonOf(one, 200),
+    await jsonOf(two, 200),
+    "without ids they are others",
+  );
   await jsonOf(await c.say("And now?"), 200);
   assert.deepEqual(
     c.model.requests[0]?.messages.map(({ role }) => role),
@@ -72,7 +76,11 @@ test("an append that cannot be used is refused, and nothing of it is stored", as
     const sent = { messages: [message, wrong] };
     await problemOf(await c.post(append, sent), 400, "THROUGHLINE_INVALID");
   }
-  for (const body of [{ messages: [] }, { messages: message }, { messages: [message], model: "x" }]) {
+  for (const body of [
+    { messages: [] },
+    { messages: message },
+    { messages: [message], model: "x" },
+  ]) {
     await problemOf(await c.post(append, body), 400, "THROUGHLINE_INVALID");
   }
   const other = { messages: [message, { ...message, id: "known" }] };

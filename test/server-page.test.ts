@@ -55,7 +55,9 @@ test("no other path is a file of the page", async () => {
   const c = await companion();
   const steps = "/assets/..%2f..%2fpackage.json /assets/..%5c..%5cpackage.json";
   const others = "/chats/a/b /moods /index.html /built-from /assets/ /package.json /src/main.tsx";
-  for (const path of `${steps} /assets/%2e%2e%2findex.html /assets/index.js%00.css ${others}`.split(" ")) {
+  for (const path of `${steps} /assets/%2e%2e%2findex.html /assets/index.js%00.css ${others}`.split(
+    " ",
+  )) {
     await problemOf(await c.ask(path), 404, "THROUGHLINE_NOT_FOUND");
   }
 });
