@@ -3,20 +3,13 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { after, before, describe, type TestContext, test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { encodeDocument } from "../src/core/storage/files/document-file.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import {
-  bytesUnder,
-  Process,
-  runCli,
-  serveHere,
-  temporaryDirectory,
-} from "./support/command-line.ts";
+import { bytesUnder, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
 
 /** A process that writes the home, and what it acknowledged so far. */
 function startWriter(t: TestContext, home: string) {
@@ -79,7 +72,7 @@ test("backups of a home in use hold all that was said before and nothing forgott
   const home = join(folder, "home");
   const writer = startWriter(t, home);
   while (writer.gone.length < 3) await wait(5);
-  for (const name of ["first", "second"]) {
+  for (const name of process.env["THROUGHLINE_FULL"] ? ["first", "second"] : ["first"]) {
     const directory = join(folder, name);
     const said = [...writer.said];
     const { code, out, err } = await runCli(["backup", directory, "--json"], { home });
@@ -126,117 +119,70 @@ async function homeOf(t: TestContext, chats: number) {
   return { folder, home };
 }
 
-test("after a kill of backup or restore there is nothing, and the same command works", async (t) => {
-  const { folder, home } = await homeOf(t, 100);
+test("after a kill of backup or restore there is nothing, and the same command works; of two at once the first to end stands", {
+  skip: process.platform === "win32" && "Windows has no signals",
+}, async (t) => {
+  const { folder, home } = await homeOf(t, 60);
   const to = (name: string) => join(folder, "to", name);
-  for (const [args, target] of [
-    [["backup", to("backup")], to("backup")],
-    [["restore", to("backup"), "--home", to("home")], to("home")],
+  const isBegun = () =>
+    fs.existsSync(to("")) && fs.readdirSync(to("")).some((n) => /-\w{18}$/.test(n));
+  for (const [args, target, other] of [
+    [["backup", to("backup")], to("backup"), ["backup", to("backup 2")]],
+    [
+      ["restore", to("backup"), "--home", to("home")],
+      to("home"),
+      ["restore", to("backup"), "--home", to("home 2")],
+    ],
   ] as const) {
     const command = new Process(t, args, { home });
-    const isBegun = () =>
-      fs.existsSync(to("")) && fs.readdirSync(to("")).some((n) => /-\w{18}$/.test(n));
-    while (!isBegun()) await wait(1);
+    while (!isBegun()) await wait(2);
     assert.equal((await command.kill()).code, null);
     assert.equal(fs.existsSync(target), false);
     assert.equal((await runCli(args, { home })).code, 0);
     assert.ok(fs.existsSync(target));
     assert.equal(isBegun(), false, "what the killed one left is removed");
-  }
-  assert.deepEqual(await idsIn(to("home"), "chat:99"), await idsIn(home, "chat:99"));
-  assert.equal(fs.statSync(to("home")).mode & 0o777, 0o700);
-  assert.equal(fs.statSync(join(to("backup"), "chats/chat%3a7.jsonl")).mode & 0o777, 0o600);
-});
-
-test("of two backups or restores to one place at once the first to end stands, and the other says so", {
-  skip: process.platform === "win32" && "Windows has no signals",
-}, async (t) => {
-  const { folder, home } = await homeOf(t, 100);
-  await runCli(["backup", join(folder, "source")], { home });
-  const to = join(folder, "to");
-  for (const [target, args] of [
-    ["backup", ["backup", join(to, "backup")]],
-    ["home", ["restore", join(folder, "source"), "--home", join(to, "home")]],
-  ] as const) {
-    const first = new Process(t, args, { home });
-    const isBegun = () => fs.existsSync(to) && fs.readdirSync(to).some((n) => /-\w{18}$/.test(n));
-    while (!isBegun()) await wait(1);
+    const first = new Process(t, other, { home });
+    while (!isBegun()) await wait(2);
     first.child.kill("SIGSTOP");
-    assert.equal(isBegun(), true);
-    assert.equal((await runCli(args, { home })).code, 0);
+    assert.equal((await runCli(other, { home })).code, 0);
     first.child.kill("SIGCONT");
     const { code, err } = await first.ended();
     assert.equal(code, 1);
     assert.match(err, /exists and is not an empty folder.*\[THROUGHLINE_CONFLICT\]/);
     assert.equal(isBegun(), false);
-    assert.ok(fs.existsSync(join(to, target, "chats/chat%3a99.jsonl")));
+    assert.ok(fs.existsSync(join(other.at(-1) ?? "", "chats/chat%3a59.jsonl")));
   }
+  assert.deepEqual(await idsIn(to("home"), "chat:59"), await idsIn(home, "chat:59"));
+  assert.equal(fs.statSync(to("home")).mode & 0o777, 0o700);
+  assert.equal(fs.statSync(join(to("backup"), "chats/chat%3a7.jsonl")).mode & 0o777, 0o600);
 });
 
 test("a backup with one other byte, or without a file, is refused, and names the file", async (t) => {
   const { folder, home } = await homeOf(t, 1);
   fs.writeFileSync(join(home, "persona.md"), "You are Nova.");
+  fs.writeFileSync(join(home, "consent.json"), JSON.stringify({ messages: true, frames: true }));
   const backup = join(folder, "backup");
   await runCli(["backup", backup], { home });
   const restored = join(folder, "restored");
   for (const name of ["chats/chat%3a0.jsonl", "persona.md", "backup.json"]) {
     const path = join(backup, name);
     const bytes = fs.readFileSync(path);
-    for (const at of [0, bytes.length >> 1, bytes.length - 1]) {
-      const flipped = Buffer.from(bytes);
-      flipped[at] = (flipped[at] ?? 0) ^ 4;
-      fs.writeFileSync(path, flipped);
-      const { code, err } = await runCli(["restore", backup], { home: restored });
-      assert.equal(code, 1);
-      assert.ok(err.includes(name) && err.includes("THROUGHLINE_CORRUPT"), err);
-    }
+    const flipped = Buffer.from(bytes);
+    flipped[bytes.length >> 1]! ^= 4;
+    fs.writeFileSync(path, flipped);
+    const { code, err: refused } = await runCli(["restore", backup], { home: restored });
+    assert.equal(code, 1);
+    assert.ok(refused.includes(name) && refused.includes("THROUGHLINE_CORRUPT"), refused);
     fs.rmSync(path);
     const { err } = await runCli(["restore", backup], { home: restored });
     assert.ok(err.includes(name), err);
     fs.writeFileSync(path, bytes);
   }
   assert.deepEqual(fs.readdirSync(folder).sort(), ["backup", "home"]);
-  assert.equal((await runCli(["restore", backup], { home: restored })).code, 0);
-});
-
-test("a restore says that consent which was withdrawn since holds again", async (t) => {
-  const { folder, home } = await homeOf(t, 1);
-  const [backup, restored] = [join(folder, "backup"), join(folder, "restored")];
-  const consent = join(home, "consent.json");
-  const given = JSON.stringify({ messages: true, frames: true, wording: "Pictures too?" });
-  fs.writeFileSync(consent, given);
-  assert.equal((await runCli(["backup", backup], { home })).code, 0);
-  fs.rmSync(consent);
   const { code, out } = await runCli(["restore", backup], { home: restored });
   assert.equal(code, 0);
-  assert.equal(fs.readFileSync(join(restored, "consent.json"), "utf8"), given);
   assert.match(out, /\nConsent that was withdrawn after that holds again: withdraw it again\.\n/);
-});
-
-test("a restored configuration that names another machine is named, and so is the address by serve", async (t) => {
-  const folder = temporaryDirectory(t);
-  const [home, directory, restored] = ["home", "copy", "restored"].map((name) =>
-    join(folder, name),
-  );
-  await (await openThroughline({ home: home as string })).close();
-  const model = "http://127.0.0.1:1/v1#m";
-  const store = "postgres://nova:secret@db.example/chats?companion=nova";
-  const config = join(home as string, "throughline.config.json");
-  fs.writeFileSync(config, JSON.stringify({ model, providers: ["openai"], store }));
-  assert.equal((await runCli(["backup", directory as string], { home: home as string })).code, 0);
-  const args = ["restore", directory as string, "--home", restored as string];
-  const { code, err } = await runCli(args, { home: home as string });
-  assert.equal(code, 0, err);
-  assert.match(
-    err,
-    /throughline\.config\.json in it decides where what is said goes: model http:\/\/127/,
-  );
-  assert.match(err, /providers openai, store postgres:\/\/…@db\.example/);
-  assert.doesNotMatch(err, /secret/);
-  fs.writeFileSync(join(restored as string, "throughline.config.json"), JSON.stringify({ model }));
-  const { io, stop } = await serveHere(t, restored as string, [], { THROUGHLINE_MODEL: "" });
-  assert.match(io.errors.text, /What is said goes to http:\/\/127\.0\.0\.1:1\n/);
-  await stop();
+  assert.match(fs.readFileSync(join(restored, "consent.json"), "utf8"), /"frames":true/);
 });
 
 test("a backup.json of a later version, and one whose paths lead elsewhere, are refused", async (t) => {
@@ -274,50 +220,37 @@ test("a backup.json of a later version, and one whose paths lead elsewhere, are 
   assert.equal(fs.existsSync(restored), false);
 });
 
-describe("wrong places", () => {
-  let folder: string;
-  let home: string;
-  before(async () => {
-    folder = fs.mkdtempSync(join(tmpdir(), "throughline-backup-"));
-    home = join(folder, "home");
-    await using throughline = await openThroughline({ home });
-    await throughline.chats.append("a", [{ role: "user", content: "Hello" }]);
-    await throughline.close();
-    await runCli(["backup", join(folder, "backup")], { home });
-    for (const name of ["full", "empty"]) fs.mkdirSync(join(folder, name));
-    fs.writeFileSync(join(folder, "full/file"), "");
-    fs.symlinkSync(home, join(folder, "link"));
-    fs.symlinkSync(join(folder, "empty"), join(folder, "other"));
-  });
-  after(() => fs.rmSync(folder, { recursive: true, force: true }));
-
-  for (const [args, code, says] of [
-    [["backup"], 2, /missing required argument 'dir'/],
-    [["backup", "new", "--home", "none"], 1, /there is no home at .*NOT_FOUND/],
-    [["backup", "new", "--home", "empty"], 1, /empty is not a home.*NOT_FOUND/],
-    [["backup", "full"], 1, /full exists and is not an empty folder.*CONFLICT/],
-    [["backup", "full/file"], 1, /file exists and is not an empty folder.*CONFLICT/],
-    [["backup", "full/file/new"], 1, /new cannot be written \(ENOTDIR\).*CONFIGURATION/],
-    [["backup", "other"], 1, /other exists and is not an empty folder.*CONFLICT/],
-    [["backup", "home/new"], 2, /is inside the home .*INVALID/],
-    [["backup", "link/new"], 2, /is inside the home .*INVALID/],
-    [["backup", "home"], 2, /is inside the home .*INVALID/],
-    [["restore", "none"], 1, /there is no directory .*none .*NOT_FOUND/],
-    [["restore", "full/file"], 1, /there is no directory .*file .*NOT_FOUND/],
-    [["restore", "full"], 1, /full is not a complete backup: it has no backup\.json .*INVALID/],
-    [["restore", "backup"], 1, /home exists and is not an empty folder.*CONFLICT/],
-    [["restore", "backup", "--home", "backup/new"], 2, /is inside the backup .*INVALID/],
+test("backup and restore refuse a wrong place, and change nothing", async (t) => {
+  const { folder, home } = await homeOf(t, 1);
+  await runCli(["backup", join(folder, "backup")], { home });
+  for (const name of ["full", "empty"]) fs.mkdirSync(join(folder, name));
+  fs.writeFileSync(join(folder, "full/file"), "");
+  fs.symlinkSync(home, join(folder, "link"));
+  fs.symlinkSync(join(folder, "empty"), join(folder, "other"));
+  for (const [line, code, says] of [
+    ["backup", 2, /missing required argument 'dir'/],
+    ["backup new --home none", 1, /there is no home at .*NOT_FOUND/],
+    ["backup new --home empty", 1, /empty is not a home.*NOT_FOUND/],
+    ["backup full", 1, /full exists and is not an empty folder.*CONFLICT/],
+    ["backup full/file", 1, /file exists and is not an empty folder.*CONFLICT/],
+    ["backup full/file/new", 1, /new cannot be written \(ENOTDIR\).*CONFIGURATION/],
+    ["backup other", 1, /other exists and is not an empty folder.*CONFLICT/],
+    ["backup home/new", 2, /is inside the home .*INVALID/],
+    ["backup link/new", 2, /is inside the home .*INVALID/],
+    ["backup home", 2, /is inside the home .*INVALID/],
+    ["restore none", 1, /there is no directory .*none .*NOT_FOUND/],
+    ["restore full/file", 1, /there is no directory .*file .*NOT_FOUND/],
+    ["restore full", 1, /full is not a complete backup: it has no backup\.json .*INVALID/],
+    ["restore backup", 1, /home exists and is not an empty folder.*CONFLICT/],
+    ["restore backup --home backup/new", 2, /is inside the backup .*INVALID/],
   ] as const) {
-    test(`${args.join(" ")} is refused with ${code}, and changes nothing`, async () => {
-      const names = () => fs.readdirSync(folder, { recursive: true }).sort();
-      const inFolder = args.map((arg, i) =>
-        i === 0 || arg.startsWith("-") ? arg : join(folder, arg),
-      );
-      const before = names();
-      const ended = await runCli(inFolder, { home });
-      assert.deepEqual([ended.code, ended.out], [code, ""], ended.err);
-      assert.match(ended.err, says);
-      assert.deepEqual(names(), before);
-    });
+    const names = () => fs.readdirSync(folder, { recursive: true }).sort();
+    const isName = (arg: string, at: number) => at > 0 && !arg.startsWith("-");
+    const args = line.split(" ").map((arg, at) => (isName(arg, at) ? join(folder, arg) : arg));
+    const before = names();
+    const ended = await runCli(args, { home });
+    assert.deepEqual([ended.code, ended.out], [code, ""], line);
+    assert.match(ended.err, says);
+    assert.deepEqual(names(), before, line);
   }
 });

@@ -19,20 +19,6 @@ async function homeWithFile(t: TestContext, hasChat = true) {
   return { folder, home, sha256, path: join(home, "chats/telegram%3a42.files", sha256) };
 }
 
-test("doctor compares every attachment with its hash, and reports a damaged one: exit 1", async (t) => {
-  const { home, path } = await homeWithFile(t);
-  const well = await runCli(["doctor"], { home });
-  assert.equal(well.code, 0, well.out);
-  assert.match(well.out, /\nok .* 1 attachment were read\n/);
-  fs.writeFileSync(path, "A picture");
-  const { code, out } = await runCli(["doctor"], { home });
-  assert.equal(code, 1, out);
-  assert.match(
-    out,
-    /\nDAMAGED +chats\/telegram:42: damaged_file: .* is not the file that its name says/,
-  );
-});
-
 test("doctor names attachments of a chat that does not exist and removes half-written ones; forgetting removes them", async (t) => {
   const { home, path } = await homeWithFile(t, false);
   const half = join(home, "chats/other.files");

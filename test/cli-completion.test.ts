@@ -4,22 +4,16 @@ import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import { delimiter, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openThroughline } from "../src/core/throughline.ts";
-import { runCli, serveHere, temporaryDirectory, variablesFor } from "./support/command-line.ts";
+import { runCli, temporaryDirectory, variablesFor } from "./support/command-line.ts";
 import { program } from "./support/program.ts";
 import { skipWithout, Terminal } from "./support/terminal.ts";
 
 /**
- * A home with chats, files beside it, a completion script, and a folder for PATH whose `throughline` prints its
- * arguments, but asks the real one what completes.
+ * A folder with files, a completion script, and a folder for PATH whose `throughline` prints its arguments, but asks the real one what completes.
  */
 async function place(t: TestContext, shell: string) {
   const folder = temporaryDirectory(t);
   const home = join(folder, "home");
-  await using throughline = await openThroughline({ home });
-  for (const id of ["local:me", "local:menu", "work", "$(touch\tx)", "two words", "-h", "a'b"]) {
-    await throughline.chats.append(id, [{ role: "user", content: "x" }]);
-  }
   const { code, out } = await runCli(["completion", shell], { home });
   assert.equal(code, 0);
   fs.writeFileSync(join(folder, "script"), out);
@@ -52,7 +46,7 @@ async function shellAt(t: TestContext, command: string, start: string) {
   };
 }
 
-test("commands, options, their values, files and chats are completed", async (t) => {
+test("commands, options, their values and files are completed", async (t) => {
   const { home } = await place(t, "fish");
   for (const [line, words] of [
     ["sess", ["sessions"]],
@@ -60,10 +54,7 @@ test("commands, options, their values, files and chats are completed", async (t)
     ["list", []],
     ["sessions export --form", ["--format"]],
     ["sessions export --format ", ["jsonl", "markdown", "html"]],
-    ["sessions show ", ["work", "local:menu", "local:me"]],
-    ["sessions show --json lo", ["local:menu", "local:me"]],
-    ["sessions show --home ./home w", ["work"]],
-    ["sessions search x --chat w", ["work"]],
+    ["sessions show ", []],
     ["sessions export work --out draw", ["<file>"]],
     ["restore draw", ["<directory>"]],
     ["feedback export --sentiment p", ["positive"]],
@@ -71,17 +62,16 @@ test("commands, options, their values, files and chats are completed", async (t)
     ["serve ses", []],
     ["serve --port ", []],
   ] as const) {
-    const args = ["complete", "--", "throughline", ...line.replace("./home", home).split(" ")];
+    const args = ["complete", "--", "throughline", ...line.split(" ")];
     const { out } = await runCli(args, { home });
     const offered = out.split("\n").flatMap((each) => each.split("\t")[0] || []);
     assert.deepEqual(offered, words, line);
   }
 });
 
-/** What is left to a shell: ids with colons, words one after the other, files and folders. */
+/** What is left to a shell: words one after the other, files and folders. */
 const lines: readonly [typed: string, given: string][] = [
   ["sess\tli\t", "[sessions][list]"],
-  ["sessions export local:men\t --form\tm\t", "[sessions][export][local:menu][--format][markdown]"],
   ["sessions export work --out drawi\t", "[sessions][export][work][--out][drawing.md]"],
   ["restore drawer\t", "[restore][drawer one]"],
 ];
@@ -117,31 +107,9 @@ test("fish completes what is offered, and files", {
   for (const [line, words] of [
     ["throughline sess", ["sessions"]],
     ["throughline list", []],
-    ["throughline sessions show --json lo", ["local:me", "local:menu"]],
     ["throughline sessions export work --out draw", ["drawer one/", "drawing.md"]],
     ["throughline restore draw", ["drawer one/"]],
   ] as const) {
     assert.deepEqual(complete(line), words, line);
   }
-});
-
-test("the ids of chats are offered also while a server has the home, and only words that no shell expands", async (t) => {
-  const { home } = await place(t, "bash");
-  const ids = () => runCli(["complete", "--", "throughline", "chat", "--chat", ""], { home });
-  const free = await ids();
-  const sorted = free.out.split("\n").toSorted();
-  assert.deepEqual(sorted, ["", "local:me", "local:menu", "work"]);
-  const { stop } = await serveHere(t, home);
-  assert.deepEqual(await ids(), free);
-  await stop();
-  const named = ["complete", "--", "throughline", "chat", `--home=${home}`, "--chat", ""];
-  assert.deepEqual(await runCli(named, { home: join(home, "none") }), free);
-});
-
-test("where chats cannot be read, a shell is offered none, and told nothing", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  const asked = ["complete", "--", "throughline", "chat", "--chat", ""];
-  assert.deepEqual(await runCli(asked, { home }), { code: 0, out: "", err: "" });
-  await using _ = await openThroughline({ home });
-  assert.deepEqual(await runCli(asked, { home }), { code: 0, out: "", err: "" });
 });

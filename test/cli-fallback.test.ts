@@ -21,17 +21,6 @@ test("a chat imported from ductor is answered in the terminal, which says once b
   assert.deepEqual([second.code, second.err], [0, ""]);
 });
 
-test("a chat imported from ductor is answered over HTTP, which says once by what", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  assert.equal((await runCli(["import", ductor, "--from", "ductor"], { home })).code, 0);
-  const { url, stop } = await serveHere(t, home);
-  const say = async (content: string) =>
-    jsonOf(await postTo(url, "/api/chats/telegram%3A42/messages", { content }), 200);
-  assert.equal((await say("Hello")).notices[0], notice);
-  assert.deepEqual((await say("And now?")).notices, []);
-  await stop();
-});
-
 test("a server that is named by URL is never asked for the model of another one", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   await using one = await openAiServer();
@@ -85,22 +74,4 @@ test("a key in the environment does not let a session or a request choose a prov
   const standard = { provider: "offline", model: "offline" };
   assert.deepEqual(models, { standard, providers: ["offline"] });
   await stop();
-});
-
-test("a chat whose key is gone is answered, and goes back to its model with the key", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  await using server = await openAiServer();
-  const chat = (variables: Record<string, string>) =>
-    runCli(["chat"], { home, variables, io: fakeIo("Hello\n") });
-  const anthropic = { THROUGHLINE_MODEL: "anthropic/claude", ANTHROPIC_BASE_URL: server.url };
-  // The server does not speak that protocol: the message stays, and the session is of that model.
-  await chat({ ...anthropic, ANTHROPIC_API_KEY: "k" });
-  const before = server.requests.length;
-  assert.ok(before > 0);
-  const { code, err } = await chat({ THROUGHLINE_MODEL: "offline" });
-  assert.equal(code, 0);
-  assert.match(err, /anthropic\/claude is not configured here: the built-in responder answers/);
-  assert.equal(server.requests.length, before);
-  const back = await chat({ ...anthropic, ANTHROPIC_API_KEY: "k" });
-  assert.match(back.err, /anthropic\/claude is configured again, and answers/);
 });

@@ -45,6 +45,8 @@ function homeWithChats(t: TestContext): string {
   return home;
 }
 
+const idOf = ({ id }: { readonly id: string }) => id;
+
 async function inHome<T>(home: string, work: (throughline: Throughline) => Promise<T>): Promise<T> {
   await using throughline = await openThroughline({ home });
   return await work(throughline);
@@ -93,23 +95,19 @@ test("sessions show prints a chat with the ids of its messages, and no escape se
   assert.ok(!out.includes("\u001b"));
 });
 
-for (const [count, ids] of [
-  ["0", []],
-  ["1", ["m4"]],
-  ["1000", ["m1", "m2", "m3", "m4"]],
-] as const) {
-  test(`sessions show --messages ${count} --json has the messages ${ids}`, async (t) => {
-    const home = homeWithChats(t);
+test("sessions show --json has as many of the last messages as are asked for", async (t) => {
+  const home = homeWithChats(t);
+  for (const [count, ids] of [
+    ["0", []],
+    ["1", ["m4"]],
+    ["1000", ["m1", "m2", "m3", "m4"]],
+  ] as const) {
     const args = ["sessions", "show", "local:me", "--json", "--messages", count];
     const { chat, session, messages } = JSON.parse((await runCli(args, { home })).out);
-    assert.equal(chat.chat_id, "local:me");
-    assert.equal(session.provider, "ollama");
-    assert.deepEqual(
-      messages.map((message: { id: string }) => message.id),
-      ids,
-    );
-  });
-}
+    assert.deepEqual([chat.chat_id, session.provider], ["local:me", "ollama"]);
+    assert.deepEqual(messages.map(idOf), ids, count);
+  }
+});
 
 test("sessions search finds all words in any order, in one chat or in all", async (t) => {
   const home = homeWithChats(t);
@@ -181,12 +179,8 @@ test("sessions reset is for the active provider, --provider for the one that is 
   assert.equal((await reset("--all", "--provider", "x")).code, 2);
   assert.match((await reset("--all")).out, /^Session 2 has started with every provider\./);
   assert.deepEqual(await parts(), []);
-});
-
-test("sessions reset of a chat that no model answered yet begins a new session", async (t) => {
-  const home = homeWithChats(t);
   const { out } = await runCli(["sessions", "reset", "work"], { home });
-  assert.match(out, /^Session 2 has started with every provider\./);
+  assert.match(out, /^Session 2 has started with/, "no model has answered there yet");
 });
 
 test("sessions fork copies a chat up to a message, and refuses an id that is in use", async (t) => {
@@ -244,81 +238,59 @@ test("sessions forget --yes removes the chat and its bytes, and prints the recei
   assert.match(again.err, /\[THROUGHLINE_NOT_FOUND\]/);
 });
 
-for (const [typed, gone] of [
-  ["y", true],
-  ["yes", true],
-  ["", false],
-  ["n", false],
-] as const) {
-  test(`a person who types ${JSON.stringify(typed)} when asked ${gone ? "forgets" : "keeps"} the chat`, async (t) => {
-    const home = homeWithChats(t);
-    const { input, type } = keyboard();
+test("a person who is asked forgets the chat with y, and keeps it with Enter or at the end of the input", async (t) => {
+  const home = homeWithChats(t);
+  for (const [typed, code] of [
+    ["\n", 1],
+    [undefined, 1],
+    ["y\n", 0],
+  ] as const) {
+    const { input } = keyboard();
     const io = fakeIo(input, true);
     const ended = runCli(["sessions", "forget", "local:me"], { home, io });
-    await io.errors.has("Forget local:me, 4 messages since ");
-    type(typed);
-    assert.equal((await ended).code, gone ? 0 : 1);
-    assert.equal((await runCli(["sessions", "show", "local:me"], { home })).code, gone ? 1 : 0);
-  });
-}
-
-test("a person who ends the input in place of an answer keeps the chat", async (t) => {
-  const home = homeWithChats(t);
-  const { input } = keyboard();
-  const io = fakeIo(input, true);
-  const ended = runCli(["sessions", "forget", "local:me"], { home, io });
-  await io.errors.has("[y/N]");
-  input.end();
-  assert.equal((await ended).code, 1);
-  assert.equal((await runCli(["sessions", "show", "local:me"], { home })).code, 0);
+    await io.errors.has(/Forget local:me, 4 messages since .*\[y\/N\]/);
+    if (typed === undefined) input.end();
+    else input.write(typed);
+    assert.equal((await ended).code, code);
+    const { code: shown } = await runCli(["sessions", "show", "local:me"], { home });
+    assert.equal(shown, 1 - code);
+  }
 });
 
-const formats: readonly [format: string, first: RegExp][] = [
-  ["jsonl", /^\{"_type":"metadata","key":"local:me",/],
-  ["markdown", /^# Where is the lighthouse\?\n\nChat `local:me`\. /],
-  ["html", /^<!doctype html>\n/],
-];
-for (const [format, first] of formats) {
-  test(`sessions export --format ${format} writes the same to stdout and to a new file, mode 0600`, async (t) => {
-    const home = homeWithChats(t);
+test("sessions export writes the same to stdout and to a new file, mode 0600, in each format, and overwrites nothing", async (t) => {
+  const home = homeWithChats(t);
+  for (const [format, first] of [
+    ["jsonl", /^\{"_type":"metadata","key":"local:me",/],
+    ["markdown", /^# Where is the lighthouse\?\n\nChat `local:me`\. /],
+    ["html", /^<!doctype html>\n/],
+  ] as const) {
     const file = join(home, "..", `export.${format}`);
     const args = ["sessions", "export", "local:me", "--format", format];
     const { out } = await runCli(args, { home });
     assert.match(out, first);
-    assert.ok(out.includes("lighthouse"));
     const written = await runCli([...args, "--out", file], { home });
     assert.deepEqual({ code: written.code, out: written.out }, { code: 0, out: "" });
     assert.equal(fs.readFileSync(file, "utf8"), out);
     assert.equal(fs.statSync(file).mode & 0o777, 0o600);
-  });
-}
-
-test("sessions export overwrites nothing, and leaves no half-written file", async (t) => {
-  const home = homeWithChats(t);
-  const file = join(home, "..", "notes.txt");
+  }
+  const file = join(home, "..", "export.jsonl");
   fs.writeFileSync(file, "mine");
-  const args = ["sessions", "export", "local:me", "--out"];
-  const taken = await runCli([...args, file], { home });
+  const taken = await runCli(["sessions", "export", "local:me", "--out", file], { home });
   assert.equal(taken.code, 1);
   assert.match(taken.err, /already exists \[THROUGHLINE_CONFLICT\]/);
   assert.equal(fs.readFileSync(file, "utf8"), "mine");
-});
-
-for (const [what, out, says] of [
-  ["is not there", "no/where", /its folder does not exist \(ENOENT\)/],
-  ["is a file", "notes.txt/where", /part of the path is a file \(ENOTDIR\)/],
-] as const) {
-  test(`sessions export into a folder that ${what} says so, and what to do`, async (t) => {
-    const home = homeWithChats(t);
-    fs.writeFileSync(join(home, "..", "notes.txt"), "mine");
+  for (const [out, says] of [
+    ["no/where", /its folder does not exist \(ENOENT\)/],
+    ["export.jsonl/where", /part of the path is a file \(ENOTDIR\)/],
+  ] as const) {
     const path = join(home, "..", out);
     const { code, err } = await runCli(["sessions", "export", "local:me", "--out", path], { home });
     assert.equal(code, 1);
     assert.ok(err.startsWith(`error: ${path} cannot be written: `), err);
     assert.match(err, says);
     assert.match(err, / \[THROUGHLINE_CONFIGURATION\]\nPass another --out, .+\n$/);
-  });
-}
+  }
+});
 
 test("sessions erase says where else a message was, and what it did not reach: exit 1", async (t) => {
   const home = homeWithChats(t);
@@ -334,25 +306,19 @@ test("sessions erase says where else a message was, and what it did not reach: e
   assert.match(again.out, new RegExp(`\nNOT REACHED: the package ${name}, which cannot be read\n`));
 });
 
-test("sessions answer answers what waits, and then says that nothing does", async (t) => {
+test("sessions answer answers what waits, with --json as HTTP answers it, and then says that nothing does", async (t) => {
   const home = homeWithChats(t);
+  const copy = homeWithChats(t);
   const { code, out } = await runCli(["sessions", "answer", "work"], { home });
   assert.equal(code, 0);
   assert.match(out, /Are you there\?/);
   const again = await runCli(["sessions", "answer", "work"], { home });
   assert.deepEqual(again, { code: 0, out: "There are no unanswered messages.\n", err: "" });
-  const asJson = await runCli(["sessions", "answer", "work", "--json"], { home });
-  assert.deepEqual(asJson, { code: 0, out: "null\n", err: "" });
-});
-
-test("sessions answer --json prints the turn as HTTP answers it", async (t) => {
-  const home = homeWithChats(t);
-  const { out } = await runCli(["sessions", "answer", "work", "--json"], { home });
-  const turn = JSON.parse(out);
-  assert.equal(turn.turn_id, "w1");
-  assert.equal(turn.user.content, "Are you there?");
-  assert.equal(turn.assistant.role, "assistant");
-  assert.equal(turn.outcome, "answered");
+  const asJson = () => runCli(["sessions", "answer", "work", "--json"], { home: copy });
+  const { turn_id, user, assistant, outcome } = JSON.parse((await asJson()).out);
+  assert.deepEqual([turn_id, user.content, outcome], ["w1", "Are you there?", "answered"]);
+  assert.equal(assistant.role, "assistant");
+  assert.deepEqual(await asJson(), { code: 0, out: "null\n", err: "" });
 });
 
 test("sessions answer with a model that refuses ends with 1, and the message still waits", async (t) => {
@@ -401,31 +367,21 @@ test("sessions dismiss leaves what waits without an answer", async (t) => {
   assert.equal(await dismiss(), "There are no unanswered messages.\n");
 });
 
-for (const args of [
-  ["show", "nobody"],
-  ["export", "nobody"],
-  ["reset", "nobody"],
-  ["clear", "nobody"],
-  ["fork", "nobody", "m1", "new"],
-  ["erase", "nobody", "m1"],
-  ["forget", "nobody", "--yes"],
-  ["answer", "nobody"],
-  ["dismiss", "nobody"],
-]) {
-  test(`sessions ${args.join(" ")} says that there is no such chat, and makes none`, async (t) => {
-    const home = homeWithChats(t);
-    const { code, out, err } = await runCli(["sessions", ...args], { home });
-    assert.deepEqual({ code, out }, { code: 1, out: "" });
-    const [said, wayOut] = err.split("\n");
+test("a command on a chat that is not there says so, and makes none", async (t) => {
+  const home = homeWithChats(t);
+  for (const line of [
+    ...["show", "export", "reset", "clear", "answer", "dismiss"].map((name) => `${name} nobody`),
+    ...["fork nobody m1 new", "erase nobody m1", "forget nobody --yes"],
+  ]) {
+    const { code, out, err } = await runCli(["sessions", ...line.split(" ")], { home });
+    assert.deepEqual({ code, out }, { code: 1, out: "" }, line);
+    const [said, wayOut = ""] = err.split("\n");
     assert.equal(said, 'error: there is no chat "nobody" [THROUGHLINE_NOT_FOUND]');
-    assert.match(
-      wayOut ?? "",
-      /^`throughline sessions list` shows the chats, and `sessions show CHAT`/,
-    );
-    const list = await runCli(["sessions", "list", "--json"], { home });
-    assert.equal(JSON.parse(list.out).chats.length, 2);
-  });
-}
+    assert.match(wayOut, /^`throughline sessions list` shows the chats, and `sessions show CHAT`/);
+  }
+  const list = await runCli(["sessions", "list", "--json"], { home });
+  assert.equal(JSON.parse(list.out).chats.length, 2);
+});
 
 const usage: readonly [args: string, says: RegExp, help: string][] = [
   ["nonsense", /unknown command 'nonsense'/, "throughline --help"],
@@ -440,18 +396,23 @@ const usage: readonly [args: string, says: RegExp, help: string][] = [
   ["serve --colour", /unknown option '--colour'/, "throughline serve --help"],
   ["chat --model gpt", /a model is named ollama\/<model>/, "throughline chat --help"],
 ];
-for (const [line, says, help] of usage) {
-  test(`"throughline ${line}" is wrong usage: exit 2, one line, and the way to the help`, async (t) => {
-    const home = join(temporaryDirectory(t), "home");
+test("wrong usage: exit 2, one line, and the way to the help", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  for (const [line, says, help] of usage) {
     const { code, out, err } = await runCli(line.split(" "), { home });
-    assert.deepEqual({ code, out }, { code: 2, out: "" });
+    assert.deepEqual({ code, out }, { code: 2, out: "" }, line);
     const [error = "", see, ...rest] = err.split("\n");
     assert.match(error, says);
     assert.match(error, /^error: .* \[THROUGHLINE_INVALID\]$/);
     assert.deepEqual([see, ...rest], [`see: ${help}`, ""]);
-    assert.equal(fs.existsSync(home), false);
-  });
-}
+  }
+  for (const args of [[], ["sessions"]]) {
+    const { code, out, err } = await runCli(args, { home });
+    assert.deepEqual({ code, out }, { code: 2, out: "" });
+    assert.match(err, /^Usage: throughline /);
+  }
+  assert.equal(fs.existsSync(home), false);
+});
 
 test("every command explains itself with --help: exit 0, on stdout, most with an example", async (t) => {
   const home = join(temporaryDirectory(t), "home");
@@ -473,25 +434,10 @@ test("every command explains itself with --help: exit 0, on stdout, most with an
   }
 });
 
-test("a command that is missing shows the commands, and is wrong usage", async (t) => {
+test("without a home, sessions commands say so and make none; --version is the package's", async (t) => {
   const home = join(temporaryDirectory(t), "home");
-  for (const args of [[], ["sessions"]]) {
-    const { code, out, err } = await runCli(args, { home });
-    assert.deepEqual({ code, out }, { code: 2, out: "" });
-    assert.match(err, /^Usage: throughline /);
-  }
-});
-
-test("--version is the package's", async (t) => {
-  const { version } = JSON.parse(
-    fs.readFileSync(join(import.meta.dirname, "../package.json"), "utf8"),
-  );
-  const home = join(temporaryDirectory(t), "home");
+  const { version } = JSON.parse(fs.readFileSync("package.json", "utf8"));
   assert.equal((await runCli(["--version"], { home })).out, `${version}\n`);
-});
-
-test("without a home, sessions commands say so and make none", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
   const { code, err } = await runCli(["sessions", "list"], { home });
   assert.equal(code, 1);
   assert.match(

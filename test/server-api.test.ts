@@ -81,22 +81,21 @@ test("the metadata of a chat is replaced whole; what is no object, or has a zone
   assert.deepEqual((await c.get(me)).metadata, metadata);
 });
 
-test("chats are listed by the last act of a person, page by page", async () => {
+test("chats are listed by the last act of a person, and messages backwards, page by page", async () => {
   const c = await companion([["1"], ["2"], ["3"]]);
-  for (const id of ["a", "b", "c"]) {
+  for (const id of ["a", "b", "b"]) {
     c.clock.pass(1_000);
     await c.post(`/api/chats/${id}/messages`, { content: `I am ${id}` });
   }
-  const first = await c.get("/api/chats?limit=2");
-  assert.deepEqual(
-    first.chats.map((row: { chat_id: string; title: string }) => [row.chat_id, row.title]),
-    [
-      ["c", "I am c"],
-      ["b", "I am b"],
-    ],
-  );
-  const second = await c.get(`/api/chats?limit=2&cursor=${encodeURIComponent(first.cursor)}`);
+  const first = await c.get("/api/chats?limit=1");
+  assert.deepEqual([first.chats[0].chat_id, first.chats[0].title], ["b", "I am b"]);
+  const second = await c.get(`/api/chats?limit=1&cursor=${encodeURIComponent(first.cursor)}`);
   assert.deepEqual([second.chats[0].chat_id, second.cursor], ["a", undefined]);
+  const newest = await c.get("/api/chats/b/messages?limit=3");
+  assert.deepEqual(words(newest.messages), ["assistant: 2", "user: I am b", "assistant: 3"]);
+  const oldest = await c.get(`/api/chats/b/messages?limit=3&before=${newest.before}`);
+  assert.deepEqual(words(oldest.messages), ["user: I am b"]);
+  assert.equal(oldest.before, undefined);
 });
 
 test("a query lists each chat that holds it once, with the newest match", async () => {
@@ -244,17 +243,6 @@ test("a message that has the id of a record of ours is no trace of one that was 
   await problemOf(await c.ask(path, { method: "DELETE" }), 404, "THROUGHLINE_NOT_FOUND");
 });
 
-test("messages page backwards from the newest, oldest first", async () => {
-  const c = await companion([["1"], ["2"]]);
-  await c.say("one");
-  await c.say("two");
-  const newest = await c.get(`${me}/messages?limit=3`);
-  assert.deepEqual(words(newest.messages), ["assistant: 1", "user: two", "assistant: 2"]);
-  const oldest = await c.get(`${me}/messages?limit=3&before=${newest.before}`);
-  assert.deepEqual(words(oldest.messages), ["user: one"]);
-  assert.equal(oldest.before, undefined);
-});
-
 test("a reset is for the active provider, for the one that is named, or for all", async () => {
   const c = await companion([["Hi"]]);
   const { sessions } = c.throughline;
@@ -308,26 +296,9 @@ test("an answer that is chosen again is the one of the newest page, which names 
   assert.equal(detail, "more was said since: fork the chat at this answer instead");
 });
 
-test("a chat names what it was forked from, and its forks", async () => {
-  const c = await companion([["Hi"]]);
-  const { turn_id, assistant } = await jsonOf(await c.say("Hello"), 200);
-  await jsonOf(await c.post(`${me}/fork`, { message_id: assistant.id, chat_id: "one" }), 201);
-  await jsonOf(await c.post(`${me}/fork`, { chat_id: "two" }), 201);
-  const source = schemas.chat.strict().parse(await c.get(me));
-  const linked = source.branches.map(({ chat_id, message_id, seq }) => [chat_id, message_id, seq]);
-  assert.deepEqual(linked, [
-    ["one", assistant.id, assistant.seq],
-    ["two", undefined, undefined],
-  ]);
-  const fork = schemas.chat.strict().parse(await c.get("/api/chats/one"));
-  const { chat_id, title, message_id } = fork.forked_from ?? {};
-  assert.deepEqual([chat_id, title, message_id], ["local:me", "Hello", assistant.id]);
-  assert.notEqual(turn_id, assistant.id);
-});
-
-test("a fork is a chat of its own, at its own address, and is made once", async () => {
+test("a fork is a chat of its own, at its own address, made once; it and its source name each other", async () => {
   const c = await companion([["Hi"], ["more"]]);
-  const { turn_id } = await jsonOf(await c.say("Hello"), 200);
+  const { turn_id, assistant } = await jsonOf(await c.say("Hello"), 200);
   await c.say("And?");
   const body = { message_id: turn_id, chat_id: "a/b" };
   const response = await c.post(`${me}/fork`, body);
@@ -337,54 +308,50 @@ test("a fork is a chat of its own, at its own address, and is made once", async 
   await problemOf(await c.post(`${me}/fork`, body), 409, "THROUGHLINE_CONFLICT");
   const unknown = { message_id: "nothing", chat_id: "c" };
   await problemOf(await c.post(`${me}/fork`, unknown), 404, "THROUGHLINE_NOT_FOUND");
+  await jsonOf(await c.post(`${me}/fork`, { message_id: assistant.id, chat_id: "one" }), 201);
+  await jsonOf(await c.post(`${me}/fork`, { chat_id: "two" }), 201);
+  const source = schemas.chat.strict().parse(await c.get(me));
+  const linked = source.branches.map(({ chat_id, message_id, seq }) => [chat_id, message_id, seq]);
+  assert.deepEqual(linked.slice(1), [
+    ["one", assistant.id, assistant.seq],
+    ["two", undefined, undefined],
+  ]);
+  const fork = schemas.chat.strict().parse(await c.get("/api/chats/one"));
+  const { chat_id, title, message_id } = fork.forked_from ?? {};
+  assert.deepEqual([chat_id, title, message_id], ["local:me", "Hello", assistant.id]);
 });
 
-for (const id of [
-  "a/b",
-  "a%2Fb",
-  "a%252Fb",
-  "a b",
-  "a+b",
-  "a?b",
-  "a#b",
-  "a;b=c",
-  "a&b",
-  "..a",
-  "...",
-  "\u{1f9f5} é",
-  "e\u0301",
-  "__proto__",
-  "constructor",
-  "messages",
-  'say "hi"\n<b>',
-  "\u0001",
-  "c:\\windows",
-  "x".repeat(1_024),
-]) {
-  test(`the chat ${JSON.stringify(id.slice(0, 40))} is reached by its percent-encoded id`, async () => {
-    const c = await companion([["Hi"]]);
+test("a chat is reached by its percent-encoded id, whatever its letters", async () => {
+  const plain = "a/b a%2Fb a%252Fb a+b a?b a#b a;b=c a&b ..a ... __proto__ constructor messages";
+  const odd = ["a b", "\u{1f9f5} é", "e\u0301", 'say "hi"\n<b>', "\u0001", "c:\\windows"];
+  const ids = [...plain.split(" "), ...odd, "x".repeat(1_024)];
+  const c = await companion(ids.map(() => ["Hi"]));
+  for (const id of ids) {
     const path = `/api/chats/${encodeURIComponent(id)}`;
     await jsonOf(await c.post(`${path}/messages`, { content: "Hello" }), 200);
     assert.equal((await c.get(path)).chat_id, id);
-    assert.deepEqual(
-      (await c.get("/api/chats")).chats.map(({ chat_id }: { chat_id: string }) => chat_id),
-      [id],
-    );
     const file = (await c.ask(`${path}/export`)).headers.get("content-disposition");
     assert.match(String(file), /^attachment; filename="[A-Za-z0-9_-]{1,60}\.jsonl"$/);
-    assert.equal((await c.ask(path, { method: "DELETE" })).status, 200);
-    assert.deepEqual((await c.get("/api/chats")).chats, []);
-  });
+  }
+  const listed = async () =>
+    (await c.get("/api/chats")).chats.map(({ chat_id }: ChatId) => chat_id);
+  assert.deepEqual((await listed()).sort(), ids.toSorted());
+  for (const id of ids) await c.ask(`/api/chats/${encodeURIComponent(id)}`, { method: "DELETE" });
+  assert.deepEqual(await listed(), []);
+});
+
+interface ChatId {
+  readonly chat_id: string;
 }
 
-for (const [format, type, ending, start] of [
-  ["jsonl", "application/jsonl", "jsonl", '{"_type":"metadata","key":"local:me"'],
-  ["markdown", "text/markdown; charset=utf-8", "md", "# Hello\n\nChat `local:me`. "],
-  ["html", "text/html; charset=utf-8", "html", "<!doctype html>"],
-] as const) {
-  test(`the ${format} export is a file .${ending} that holds what was said`, async () => {
-    const c = await companion([["Hi <b>there</b>"]]);
-    await c.say("Hello");
+test("an export is a file that holds what was said", async () => {
+  const c = await companion([["Hi <b>there</b>"]]);
+  await c.say("Hello");
+  for (const [format, type, ending, start] of [
+    ["jsonl", "application/jsonl", "jsonl", '{"_type":"metadata","key":"local:me"'],
+    ["markdown", "text/markdown; charset=utf-8", "md", "# Hello\n\nChat `local:me`. "],
+    ["html", "text/html; charset=utf-8", "html", "<!doctype html>"],
+  ] as const) {
     const response = await c.ask(`${me}/export?format=${format}`);
     assert.equal(response.headers.get("content-type"), type);
     const name = `attachment; filename="local_me.${ending}"`;
@@ -393,8 +360,10 @@ for (const [format, type, ending, start] of [
     assert.ok(text.startsWith(start), text.slice(0, 80));
     assert.match(text, /Hello[\s\S]*Hi/);
     assert.equal(text.includes("Hi <b>"), format === "jsonl");
-  });
-}
+  }
+  const none = await c.ask("/api/chats/nobody/export");
+  await problemOf(none, 404, "THROUGHLINE_NOT_FOUND");
+});
 
 test("an export is cut into pieces, and reads no further than its client", async () => {
   const c = await companion();
@@ -436,21 +405,12 @@ test("an export whose client is gone before its first piece is ended", async () 
   assert.ok(isEnded);
 });
 
-test("an export of a chat that is not there is 404", async () => {
-  const c = await companion();
-  await problemOf(await c.ask(`${me}/export`), 404, "THROUGHLINE_NOT_FOUND");
-});
-
-test("working memory is told by chat, with its summary", async () => {
-  const c = await companion([["Hi"]]);
+test("working memory is told by chat, with its summary; health has the version and for how long", async () => {
+  const c = await companion([["Hi"]], { version: "1.2.3" });
   await c.say("Hello");
   const { chats } = await c.get("/api/memory");
   assert.deepEqual([chats[0].chat_id, chats[0].count, chats[0].capacity], ["local:me", 1, 3]);
   assert.match(chats[0].summary, /You said 'Hello'/);
-});
-
-test("health says ok, the version and for how long", async () => {
-  const c = await companion([], { version: "1.2.3" });
   c.clock.pass(1_500);
   const wanted = { status: "ok", version: "1.2.3", uptime_seconds: 1.5, repairs: 0 };
   assert.deepEqual(await c.get("/healthz"), wanted);

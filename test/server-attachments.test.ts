@@ -95,19 +95,21 @@ test("a form sends a message with files, which can be read as long as it is show
   await isGone("cleared");
 });
 
-for (const how of ["erase", "takeBack", "forget"] as const) {
-  test(`a file is 404 once its message is gone by ${how}`, async () => {
-    const c = await companion([["Nice"]]);
+test("a file is 404 once its message is gone", async () => {
+  const c = await companion([["1"], ["2"], ["3"]]);
+  const { chats } = c.throughline;
+  for (const remove of [
+    (id: string) => chats.erase("local:me", id),
+    (id: string) => chats.takeBack("local:me", [id]),
+    () => chats.forget("local:me"),
+  ]) {
     const { user } = await jsonOf(await sendForm(c, [["file", png]]), 200);
     assert.equal((await c.ask(pathOf(user.id, png))).status, 200);
-    const { chats } = c.throughline;
-    if (how === "forget") await chats.forget("local:me");
-    else if (how === "takeBack") await chats.takeBack("local:me", [user.id]);
-    else await chats.erase("local:me", user.id);
+    await remove(user.id);
     const headers = { "if-none-match": `"${hashOf(png)}"` };
     assert.equal((await c.ask(pathOf(user.id, png), { headers })).status, 404);
-  });
-}
+  }
+});
 
 test("a key stands for a message with its files", async () => {
   const c = await companion([["Nice"]]);
@@ -126,6 +128,7 @@ test("a key stands for a message with its files", async () => {
   assert.equal(c.model.requests.length, 1);
 });
 
+const unused = await companion();
 const big = { name: "big", bytes: new Uint8Array(20 * 1024 * 1024 + 1) };
 const bigger = { ...big, bytes: new Uint8Array(22 * 1024 * 1024) };
 const codes = { 400: "INVALID", 403: "FORBIDDEN", 413: "TOO_LARGE", 415: "MEDIA_TYPE" } as const;
@@ -157,7 +160,7 @@ const refused: readonly (readonly [
 ];
 for (const [says, parts, status, headers] of refused) {
   test(`a form with ${says} is ${status} and stores nothing`, async () => {
-    const c = await companion([]);
+    const c = unused;
     const response = await sendForm(c, parts, headers);
     const { detail } = await problemOf(response, status, `THROUGHLINE_${codes[status]}`);
     if (says.includes("files") || says.includes("MiB")) {
@@ -208,16 +211,11 @@ test("of a form that does not say how long it is no more is read than a message 
   assert.ok(pulled < 25, `${pulled} MiB`);
 });
 
-test("no other route takes a form", async () => {
-  const c = await companion([]);
+test("no other route takes a form, and the description tells that a message can be one", async () => {
   const headers = { "content-type": "multipart/form-data; boundary=x" };
-  const response = await c.ask(`${me}/retry`, { method: "POST", body: "--x--\r\n", headers });
+  const response = await unused.ask(`${me}/retry`, { method: "POST", body: "--x--\r\n", headers });
   await problemOf(response, 415, "THROUGHLINE_MEDIA_TYPE");
-});
-
-test("the description tells that a message can be a form", async () => {
-  const c = await companion([]);
-  const { paths, components } = await c.get("/api/openapi.json");
+  const { paths, components } = await unused.get("/api/openapi.json");
   const { content } = paths["/api/chats/{id}/messages"].post.requestBody;
   assert.deepEqual(Object.keys(content), ["application/json", "multipart/form-data"]);
   assert.equal(content["multipart/form-data"].schema.properties.file.items.format, "binary");

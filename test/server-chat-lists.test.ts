@@ -57,13 +57,13 @@ const rows: readonly (readonly [query: string, ids: readonly string[]])[] = [
   ["damaged=true", ["both", "broken"]],
   ["unanswered=true&damaged=true", ["both"]],
 ];
-for (const [query, ids] of rows) {
-  test(`a list of chats with ${query} has ${ids.join(", ") || "none"}`, async () => {
+test("a list of chats has those that it asks for", async () => {
+  for (const [query, ids] of rows) {
     const { chats } = await c.get(`/api/chats?${query}`);
-    assert.deepEqual(chats.map((row: { chat_id: string }) => row.chat_id).sort(), ids);
+    assert.deepEqual(chats.map((row: { chat_id: string }) => row.chat_id).sort(), ids, query);
     for (const row of chats) assert.equal("match" in row, query.startsWith("query"));
-  });
-}
+  }
+});
 
 test("what a list passes over does not count for its limit", async () => {
   for (const only of ["unanswered=true", "damaged=true"]) {

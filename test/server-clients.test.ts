@@ -50,11 +50,6 @@ const restarts: readonly {
     says: ["crash_recovery", 20, false, 2],
   },
   {
-    name: "begun twice: the first has crashed",
-    before: async (c) => [await c.begin(), await c.begin()],
-    says: ["crash_recovery", 0, false, 3],
-  },
-  {
     name: "an end, 20 s ago",
     before: async (c, { clock }) => {
       await c.begin();
@@ -62,14 +57,6 @@ const restarts: readonly {
       clock.pass(20_000);
     },
     says: ["short_break", 20, true, 2],
-  },
-  {
-    name: "no end, 40 s after the last heartbeat",
-    before: async (c, { clock }) => {
-      await c.begin();
-      clock.pass(40_000);
-    },
-    says: ["short_break", 40, false, 2],
   },
   {
     name: "an end, an hour ago",

@@ -65,31 +65,31 @@ test("a server without features has neither their routes nor a description of th
   }
 });
 
-for (const [path, body, detail] of [
-  ["/api/feedback/xyz", undefined, "name: must be the name of a package"],
-  [
-    "/api/feedback/2026-01-02T03-04-05_positive_fb_0123456789ab/xyz",
-    undefined,
-    "file: must be the name of a package's file",
-  ],
-  ["/api/touch", '{"level":3}', "level: must be 1 or 2"],
-  ["/api/touch", '{"level":1,"chat_id":""}', "chat_id: must be at least 1 character"],
-  [
-    "/api/feedback",
-    '{"sentiment":"positive","what":"a","post_roll_ms":1.5}',
-    "post_roll_ms: must be a whole number",
-  ],
-  ["/api/feedback", '{"what":"a"}', "sentiment: must be positive or negative"],
-  [
-    "/api/feedback",
-    `{"sentiment":"positive","what":"${"a".repeat(2_001)}","score":2}`,
-    "what: must be at most 2000 characters; score: must be at most 1",
-  ],
-] as const) {
-  test(`${path} of a feature with ${body?.slice(0, 50)} is refused: ${detail}`, async () => {
-    await using c = await everything();
+test("input of a feature that cannot be used is refused with what is wrong", async () => {
+  await using c = await everything();
+  for (const [path, body, detail] of [
+    ["/api/feedback/xyz", undefined, "name: must be the name of a package"],
+    [
+      "/api/feedback/2026-01-02T03-04-05_positive_fb_0123456789ab/xyz",
+      undefined,
+      "file: must be the name of a package's file",
+    ],
+    ["/api/touch", '{"level":3}', "level: must be 1 or 2"],
+    ["/api/touch", '{"level":1,"chat_id":""}', "chat_id: must be at least 1 character"],
+    [
+      "/api/feedback",
+      '{"sentiment":"positive","what":"a","post_roll_ms":1.5}',
+      "post_roll_ms: must be a whole number",
+    ],
+    ["/api/feedback", '{"what":"a"}', "sentiment: must be positive or negative"],
+    [
+      "/api/feedback",
+      `{"sentiment":"positive","what":"${"a".repeat(2_001)}","score":2}`,
+      "what: must be at most 2000 characters; score: must be at most 1",
+    ],
+  ] as const) {
     const request = body === undefined ? {} : { method: "POST", body };
     const problem = await problemOf(await c.ask(path, request), 400, "THROUGHLINE_INVALID");
     assert.equal(problem.detail, detail);
-  });
-}
+  }
+});

@@ -19,17 +19,6 @@ async function file(path: string): Promise<string> {
   return response.text();
 }
 
-for (const path of allViews) {
-  test(`${path} answers with the page, not cached, before anyone has signed in`, async () => {
-    const c = await companion([], { token });
-    const response = await c.ask(`${path}?gatewayUrl=ws://evil.example`);
-    assert.equal(response.status, 200);
-    assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
-    assert.equal(response.headers.get("cache-control"), "no-cache");
-    assert.equal(await response.text(), await file("/"));
-  });
-}
-
 /** What browsers send for a click on a link of another site. */
 const link = {
   "sec-fetch-site": "cross-site",
@@ -38,16 +27,20 @@ const link = {
   accept: "text/html",
 };
 
-for (const path of allViews) {
-  test(`a link on another site opens ${path}, which nobody may frame`, async () => {
-    const c = await companion([], { token });
-    const response = await c.ask(path, { headers: link });
+test("every view answers with the page before anyone has signed in, also from a link, and nobody may frame it", async () => {
+  const c = await companion([], { token });
+  const page = await file("/");
+  for (const path of allViews) {
+    const response = await c.ask(`${path}?gatewayUrl=ws://evil.example`, { headers: link });
     assert.equal(response.status, 200);
+    assert.equal(response.headers.get("content-type"), "text/html; charset=utf-8");
+    assert.equal(response.headers.get("cache-control"), "no-cache");
     assert.match(response.headers.get("content-security-policy") ?? "", /frame-ancestors 'none'/);
+    assert.equal(await response.text(), page, path);
     const framed = await c.ask(path, { headers: { ...link, "sec-fetch-dest": "iframe" } });
     await problemOf(framed, 403, "THROUGHLINE_FORBIDDEN");
-  });
-}
+  }
+});
 
 test("a link on another site leads to no path beside the page, and no form there posts to it", async () => {
   const c = await companion();
@@ -58,25 +51,16 @@ test("a link on another site leads to no path beside the page, and no form there
   await problemOf(post, 403, "THROUGHLINE_FORBIDDEN");
 });
 
-for (const path of [
-  "/chats/a/b",
-  "/moods",
-  "/index.html",
-  "/built-from",
-  "/assets/",
-  "/assets/..%2f..%2fpackage.json",
-  "/assets/..%5c..%5cpackage.json",
-  "/assets/%2e%2e%2findex.html",
-  "/assets/index.js%00.css",
-  "/package.json",
-  "/src/main.tsx",
-]) {
-  test(`${path} is no file of the page`, async () => {
-    const c = await companion();
-    const response = await c.ask(path);
-    await problemOf(response, 404, "THROUGHLINE_NOT_FOUND");
-  });
-}
+test("no other path is a file of the page", async () => {
+  const c = await companion();
+  const steps = "/assets/..%2f..%2fpackage.json /assets/..%5c..%5cpackage.json";
+  const others = "/chats/a/b /moods /index.html /built-from /assets/ /package.json /src/main.tsx";
+  for (const path of `${steps} /assets/%2e%2e%2findex.html /assets/index.js%00.css ${others}`.split(
+    " ",
+  )) {
+    await problemOf(await c.ask(path), 404, "THROUGHLINE_NOT_FOUND");
+  }
+});
 
 test("a browser that goes to an address that is none is shown the page, and told 404", async () => {
   const c = await companion();
@@ -124,11 +108,8 @@ for (const [accepted, encoding] of [
   ["gzip", "gzip"],
   ["GZIP;q=0.5", "gzip"],
   ["br;q=0, gzip;q=0", undefined],
-  ["br;q=0, gzip", "gzip"],
   ["*", undefined],
-  ["identity;q=0", undefined],
   ["deflate, zstd", undefined],
-  ["", undefined],
   [undefined, undefined],
 ] as const) {
   test(`a client that accepts ${accepted ?? "nothing that it names"} gets the page as ${encoding ?? "it is"}`, async () => {
@@ -207,6 +188,7 @@ test("the page comes with the licence of every package that it holds code of", a
 
 test("the page runs under its own policy: no script, style or handler in it, nothing from elsewhere", async () => {
   const html = await file("/");
+  assert.match(html, /<html lang="en">.*<title>Throughline<\/title>.*<noscript>.*<\/noscript>/s);
   assert.doesNotMatch(html, /<style|\sstyle=|\son\w+=|javascript:|https?:|data:/i);
   const scripts = [...html.matchAll(/<script([^>]*)>([^<]*)<\/script>/g)];
   assert.ok(scripts.length > 0);
@@ -219,26 +201,16 @@ test("the page runs under its own policy: no script, style or handler in it, not
   }
 });
 
-test("the page has a language, a title, and words for those without scripts", async () => {
-  const html = await file("/");
-  assert.match(html, /<html lang="en">/);
-  assert.match(html, /<title>Throughline<\/title>/);
-  assert.match(html, /<noscript>.*<\/noscript>/s);
-});
-
 const sources = readdirSync("dashboard/src", { recursive: true, encoding: "utf8" })
   .filter((name) => /\.tsx?$/.test(name) && !name.endsWith(".test.ts"))
   .map((name) => [name, readFileSync(`dashboard/src/${name}`, "utf8")] as const);
 
-test("no source of the page makes elements or code of text", () => {
+test("no source of the page makes elements or code of text, or takes an address from where it was opened", () => {
   assert.ok(sources.length > 20);
   const ways =
     /innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|srcdoc/;
-  for (const [name, text] of sources) assert.doesNotMatch(text, ways, name);
-});
-
-test("no source of the page takes an address or a token from where it was opened", () => {
   for (const [name, text] of sources) {
+    assert.doesNotMatch(text, ways, name);
     assert.doesNotMatch(text, /location\.(search|hash|href)|https?:\/\/[a-z]/, name);
   }
 });
@@ -268,6 +240,7 @@ function palettes(): readonly ReadonlyMap<string, string>[] {
 test("text can be read in light and in dark: a contrast of 4.5 at least", () => {
   const all = palettes();
   assert.equal(all.length, 3);
+  assert.deepEqual([...all[1]!], [...all[2]!], "dark is the same, whoever chose it");
   for (const colors of all) {
     const grounds = ["bg", "surface", "raised"];
     for (const [text, ground] of [
@@ -284,9 +257,4 @@ test("text can be read in light and in dark: a contrast of 4.5 at least", () => 
     }
     assert.ok(contrast(colors.get("edge")!, colors.get("surface")!) >= 3, "edges of fields");
   }
-});
-
-test("dark is the same whether the system or the person chose it", () => {
-  const [, bySystem, chosen] = palettes();
-  assert.deepEqual([...bySystem!], [...chosen!]);
 });

@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { HomePersona } from "../src/app/home-persona.ts";
+import { builtInPersona, HomePersona } from "../src/app/home-persona.ts";
 import { personaRoutes } from "../src/app/persona-routes.ts";
-import { builtInPersona } from "../src/cli/home.ts";
 import { FactsFile } from "../src/companion/commands/facts-file.ts";
 import { silentLogger } from "../src/core/logger.ts";
 import { awakeCompanion } from "./support/awake.ts";
@@ -18,7 +17,7 @@ async function served(
   { isEphemeral = false }: { readonly isEphemeral?: boolean } = {},
 ) {
   const home = temporaryDirectory(t);
-  const given = { home, isEphemeral, persona: builtInPersona, configuredPersona: undefined };
+  const given = { home, isEphemeral, persona: undefined };
   const persona = new HomePersona(given, silentLogger);
   const c = await awakeCompanion(
     script.map((text) => [text]),

@@ -30,10 +30,10 @@ async function over(t: TestContext, reply: (n: number) => Reply) {
   return { models, ask, post };
 }
 
-for (const status of [429, 503]) {
-  test(`HTTP ${status} is told within a second, with the wait and the provider's words; Stop ends the wait`, {
-    timeout: 15_000,
-  }, async (t) => {
+test("a wait for the provider is told within a second, with the provider's words; Stop ends the wait", {
+  timeout: 15_000,
+}, async (t) => {
+  for (const status of [429, 503]) {
     const { models, ask, post } = await over(t, () => ({ status, retryAfter: 20 }));
     const everything = eventsOf((await ask("/api/events")).body);
     const response = await post(`${me}/messages`, { content: "Hello" }, "text/event-stream");
@@ -56,8 +56,8 @@ for (const status of [429, 503]) {
     const { data: result } = await until(events, "result");
     assert.deepEqual([result.turn_id, result.outcome], [turn_id, "interrupted"]);
     assert.equal(models.requests.length, 1, "it was not called again");
-  });
-}
+  }
+});
 
 test("a retry that is answered is an answer like any other", async (t) => {
   const { models, post } = await over(t, (n) => (n === 0 ? { status: 503 } : { text: "At last." }));

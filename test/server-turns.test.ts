@@ -41,8 +41,11 @@ const names = (events: readonly Told[]) =>
   events.map(({ name }) => name).filter((name) => name !== ":");
 const transcript = async (c: Companion) => words((await c.get(`${me}/messages`)).messages);
 
-test("a turn answers with both messages, the session and the usage, and is stored", async () => {
-  const c = await companion([["Hi ", "there"]]);
+test("a turn answers with both messages, the session and the usage, and is stored; a stream tells the same", async () => {
+  const c = await companion([
+    ["Hi ", "there"],
+    ["Hi ", "there"],
+  ]);
   const answer = await jsonOf(await c.say("Hello"), 200);
   assert.equal(answer.turn_id, answer.user.id);
   assert.deepEqual(words([answer.user, answer.assistant]), ["user: Hello", "assistant: Hi there"]);
@@ -51,6 +54,15 @@ test("a turn answers with both messages, the session and the usage, and is store
   assert.deepEqual(answer.usage, { input_tokens: 10, output_tokens: 2, cost_usd: 0 });
   assert.deepEqual(answer.notices, []);
   assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Hi there"]);
+  const response = await c.stream(`${me}/messages`, { content: "And?" });
+  assert.equal(response.headers.get("content-type"), "text/event-stream");
+  const events = await Array.fromAsync(eventsOf(response.body));
+  assert.deepEqual(names(events), ["accepted", "text", "text", "result"]);
+  const [, accepted, , , result] = events;
+  assert.equal(accepted?.data.user.content, "And?");
+  assert.equal(accepted?.data.turn_id, result?.data.turn_id);
+  const told = words([result?.data.user, result?.data.assistant]);
+  assert.deepEqual(told, (await transcript(c)).slice(2));
 });
 
 test("an answer is kept with what it took: tokens, cost, its time and the time to its first word", async () => {
@@ -127,35 +139,6 @@ test("a stream tells a call and its result as messages, between the texts, as th
     messages.map((message: { reasoning_content?: string }) => message.reasoning_content),
     [undefined, "The window is near.", undefined, "Wet."],
   );
-  // A repeated request is told the same again.
-  const headers = { "idempotency-key": "k1" };
-  const c2 = await companion([
-    [
-      "First. ",
-      { type: "tool-call", call },
-      { type: "tool-result", toolCallId: "c1", toolName: "look", content: "sun", isError: true },
-      { type: "reasoning", text: "Dry." },
-      "It shines.",
-    ],
-  ]);
-  const sent = { content: "And now?" };
-  const once = await Array.fromAsync(
-    eventsOf((await c2.stream(`${me}/messages`, sent, headers)).body),
-  );
-  const twice = await Array.fromAsync(
-    eventsOf((await c2.stream(`${me}/messages`, sent, headers)).body),
-  );
-  assert.deepEqual(names(once).slice(1), [
-    "text",
-    "message",
-    "message",
-    "reasoning",
-    "text",
-    "result",
-  ]);
-  assert.deepEqual(names(twice).slice(1), ["message", "message", "reasoning", "text", "result"]);
-  const ofMessages = (all: readonly Told[]) => all.filter(({ name }) => name === "message");
-  assert.deepEqual(ofMessages(twice), ofMessages(once));
 });
 
 test("what only the model that made an answer can use is stored, and shown nowhere over HTTP", async () => {
@@ -182,20 +165,8 @@ test("what only the model that made an answer can use is stored, and shown nowhe
   assert.equal(JSON.stringify(stored).split("canary").length, 3);
 });
 
-test("a stream tells accepted, text and result, and the result is what JSON would have been", async () => {
-  const c = await companion([["Hi ", "there"]]);
-  const response = await c.stream(`${me}/messages`, { content: "Hello" });
-  assert.equal(response.headers.get("content-type"), "text/event-stream");
-  const events = await Array.fromAsync(eventsOf(response.body));
-  assert.deepEqual(names(events), ["accepted", "text", "text", "result"]);
-  const [, accepted, , , result] = events;
-  assert.equal(accepted?.data.user.content, "Hello");
-  assert.equal(accepted?.data.turn_id, result?.data.turn_id);
-  assert.deepEqual(words([result?.data.user, result?.data.assistant]), await transcript(c));
-});
-
 test("a model that fails without a word is 502 with the turn, and the message can be answered", async () => {
-  const c = await companion([[unavailable], ["Here now"]]);
+  const c = await companion([[unavailable], ["Here now"], [unavailable]]);
   const problem = await problemOf(await c.say("Hello"), 502, "THROUGHLINE_MODEL_FAILED");
   assert.equal(problem.detail, "the model is busy");
   assert.deepEqual(await transcript(c), ["user: Hello"]);
@@ -205,12 +176,8 @@ test("a model that fails without a word is 502 with the turn, and the message ca
   assert.equal(answer.turn_id, problem.turn_id);
   assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Here now"]);
   await problemOf(await c.post(`${me}/answer`), 404, "THROUGHLINE_NOT_FOUND");
-});
-
-test("a stream tells a model that fails without a word as an error, after accepted", async () => {
-  const c = await companion([[unavailable]]);
-  const response = await c.stream(`${me}/messages`, { content: "Hello" });
-  const events = await Array.fromAsync(eventsOf(response.body));
+  const { body } = await c.stream(`${me}/messages`, { content: "Hello" });
+  const events = await Array.fromAsync(eventsOf(body));
   assert.deepEqual(names(events), ["accepted", "error"]);
   const { data } = events.at(-1)!;
   assert.deepEqual([data.status, data.code], [502, "THROUGHLINE_MODEL_FAILED"]);
@@ -224,22 +191,18 @@ test("an answer that breaks off is 200, marked partial, with the reason", async 
   assert.deepEqual([answer.assistant.partial, answer.assistant.content], [true, "Once upon"]);
 });
 
-test("a stopped answer keeps what came; stopping again says that nothing ran", async () => {
-  const c = await companion([["Once ", { type: "hang" }]]);
+test("a stopped answer keeps what came, if anything did; stopping again says that nothing ran", async () => {
+  const c = await companion([["Once ", { type: "hang" }], [{ type: "hang" }]]);
   const events = await begin(c, "Tell me");
   await until(events, "text");
   assert.deepEqual(await jsonOf(await c.post(`${me}/stop`), 200), { stopped: true });
   const { data } = await until(events, "result");
   assert.deepEqual([data.outcome, data.assistant.content], ["interrupted", "Once "]);
   assert.deepEqual(await jsonOf(await c.post(`${me}/stop`), 200), { stopped: false });
-});
-
-test("an answer that is stopped before a word is 200 without an assistant message", async () => {
-  const c = await companion([[{ type: "hang" }]]);
-  const events = await begin(c, "Tell me");
+  const silent = await begin(c, "Tell me");
   await c.post(`${me}/stop`);
-  const { data } = await until(events, "result");
-  assert.deepEqual([data.outcome, data.assistant], ["interrupted", null]);
+  const { data: none } = await until(silent, "result");
+  assert.deepEqual([none.outcome, none.assistant], ["interrupted", null]);
 });
 
 test("who reads a turn slowly misses nothing of it", async () => {
@@ -273,12 +236,13 @@ test("the next message of a chat waits for its turn, and other chats do not wait
   const held = gate();
   const c = await companion([[held.step, "first"], ["other"], ["second"]]);
   const events = await begin(c, "one");
-  const waiting = c.say("two");
+  const waiting = eventsOf((await c.stream(`${me}/messages`, { content: "two" })).body);
+  assert.equal((await waiting.next()).value?.name, ":", "its stream begins at once");
   const other = await jsonOf(await c.post("/api/chats/b/messages", { content: "hey" }), 200);
   assert.equal(other.assistant.content, "other");
   held.open();
   await until(events, "result");
-  assert.equal((await jsonOf(await waiting, 200)).assistant.content, "second");
+  assert.equal((await until(waiting, "result")).data.assistant.content, "second");
   const said = await transcript(c);
   assert.deepEqual(said, ["user: one", "assistant: first", "user: two", "assistant: second"]);
 });
@@ -303,18 +267,6 @@ test("a message that waits for its turn can be erased, also twice: it is not ans
   await problemOf(await second, 404, "THROUGHLINE_NOT_FOUND");
   assert.doesNotMatch(JSON.stringify(await c.get(`${me}/messages`)), /a secret/);
   assert.equal(c.model.requests.length, 1);
-});
-
-test("a stream that waits for its turn begins at once", async () => {
-  const held = gate();
-  const c = await companion([[held.step, "first"], ["second"]]);
-  const first = await begin(c, "one");
-  const response = await c.stream(`${me}/messages`, { content: "two" });
-  const events = eventsOf(response.body);
-  assert.equal((await events.next()).value?.name, ":");
-  held.open();
-  await until(first, "result");
-  assert.equal((await until(events, "result")).data.assistant.content, "second");
 });
 
 test("past its queue a chat is busy: 503 with Retry-After, and nothing is stored", async () => {
@@ -364,72 +316,56 @@ test("a stream that is refused at once has the refusal's own status", async () =
   await problemOf(other, 409, "THROUGHLINE_ID_CONFLICT");
 });
 
-test("the same Idempotency-Key is the same message and gets the same answer", async () => {
-  const c = await companion([["Hi"], ["again"]]);
+test("the same Idempotency-Key is the same message and gets the same answer, while its turn runs and in the next run", async () => {
+  const held = gate();
+  const c = await companion([[held.step, "Hi"], ["again"]]);
   const headers = { "idempotency-key": "key 1" };
-  const first = await jsonOf(await c.say("Hello", headers), 200);
+  const both = [c.say("Hello", headers), c.say("Hello", headers)];
+  held.open();
+  const [first, joined] = await Promise.all(both.map(async (each) => jsonOf(await each, 200)));
+  assert.deepEqual(joined, first);
   assert.match(first.turn_id, /^i_[0-9a-f]{32}$/);
-  const second = await jsonOf(await c.say("Hello", headers), 200);
-  assert.deepEqual([second.turn_id, second.user], [first.turn_id, first.user]);
-  assert.deepEqual(second.assistant, first.assistant);
+  const next = await companion([], { throughline: c.throughline });
+  for (const { say } of [c, next]) {
+    const second = await jsonOf(await say("Hello", headers), 200);
+    assert.deepEqual([second.turn_id, second.user], [first.turn_id, first.user]);
+    assert.deepEqual(second.assistant, first.assistant);
+  }
   assert.equal((await transcript(c)).length, 2);
+  assert.equal(next.model.requests.length, 0);
   await problemOf(await c.say("Other", headers), 409, "THROUGHLINE_ID_CONFLICT");
   assert.equal((await jsonOf(await c.say("Hello"), 200)).assistant.content, "again");
+  assert.equal(c.model.requests.length, 2);
 });
 
-test("the same Idempotency-Key joins the turn that runs", async () => {
-  const held = gate();
-  const c = await companion([[held.step, "Hi"]]);
+test("a message that is repeated by its key after its chat was forgotten stays forgotten, also after a restart and once the chat was begun again", async (t) => {
+  const home = mkdtempSync(join(tmpdir(), "throughline-forgotten-"));
+  const target = { provider: "scripted", model: "scripted" };
+  let throughline = await openThroughline({ home, ...target });
+  t.after(async () => {
+    await throughline.close();
+    rmSync(home, { recursive: true, force: true });
+  });
   const headers = { "idempotency-key": "k" };
-  const first = c.say("Hello", headers);
-  const second = c.say("Hello", headers);
-  held.open();
-  const [a, b] = [await jsonOf(await first, 200), await jsonOf(await second, 200)];
-  assert.deepEqual(a, b);
-  assert.equal(c.model.requests.length, 1);
-});
-
-test("the same Idempotency-Key gets the same answer in the next run", async () => {
-  const c = await companion([["Hi"]]);
-  const headers = { "idempotency-key": "k" };
-  const first = await jsonOf(await c.say("Hello", headers), 200);
-  const next = await companion([], { throughline: c.throughline });
-  const second = await jsonOf(await next.say("Hello", headers), 200);
-  assert.deepEqual([second.user, second.assistant], [first.user, first.assistant]);
-  assert.equal(next.model.requests.length, 0);
-});
-
-for (const isRestarted of [false, true]) {
-  const when = isRestarted
-    ? "after a restart, and once the chat was begun again"
-    : "in the same run";
-  test(`a message that is repeated by its key after its chat was forgotten stays forgotten, ${when}`, async (t) => {
-    const home = mkdtempSync(join(tmpdir(), "throughline-forgotten-"));
-    const target = { provider: "scripted", model: "scripted" };
-    let throughline = await openThroughline({ home, ...target });
-    t.after(async () => {
-      await throughline.close();
-      rmSync(home, { recursive: true, force: true });
-    });
-    const headers = { "idempotency-key": "k" };
-    let c = await companion([["Hi"]], { throughline });
-    await jsonOf(await c.say("Hello", headers), 200);
-    await jsonOf(await c.ask(me, { method: "DELETE" }), 200);
-    if (isRestarted) {
-      await throughline.close();
-      throughline = await openThroughline({ home, ...target });
-      c = await companion([["Hi"], ["Yes"]], { throughline });
-    }
+  const other = { "idempotency-key": "other" };
+  let c = await companion([["Hi"]], { throughline });
+  await jsonOf(await c.say("Hello", headers), 200);
+  await jsonOf(await c.ask(me, { method: "DELETE" }), 200);
+  const isRefused = async () => {
     const { detail } = await problemOf(await c.say("Hello", headers), 409, "THROUGHLINE_CONFLICT");
     assert.match(detail, /forgotten/);
-    await problemOf(await c.ask(me), 404, "THROUGHLINE_NOT_FOUND");
-    if (!isRestarted) return;
-    await jsonOf(await c.say("Are you there?", { "idempotency-key": "other" }), 200);
-    await problemOf(await c.say("Hello", headers), 409, "THROUGHLINE_CONFLICT");
-    await jsonOf(await c.say("Are you there?", { "idempotency-key": "other" }), 200);
-    assert.equal((await c.throughline.chats.row("local:me")).message_count, 2);
-  });
-}
+  };
+  await isRefused();
+  await throughline.close();
+  throughline = await openThroughline({ home, ...target });
+  c = await companion([["Hi"], ["Yes"]], { throughline });
+  await isRefused();
+  await problemOf(await c.ask(me), 404, "THROUGHLINE_NOT_FOUND");
+  await jsonOf(await c.say("Are you there?", other), 200);
+  await problemOf(await c.say("Hello", headers), 409, "THROUGHLINE_CONFLICT");
+  await jsonOf(await c.say("Are you there?", other), 200);
+  assert.equal((await c.throughline.chats.row("local:me")).message_count, 2);
+});
 
 test("the same Idempotency-Key tries a turn again that failed without a word", async () => {
   const c = await companion([[unavailable], ["Hi"]]);
@@ -439,50 +375,31 @@ test("the same Idempotency-Key tries a turn again that failed without a word", a
   assert.deepEqual([answer.turn_id, answer.assistant.content], [turn_id, "Hi"]);
 });
 
-for (const which of ["user", "assistant"] as const) {
-  test(`an Idempotency-Key never tells again a ${which} message that was erased`, async () => {
-    const c = await companion([["my secret"]]);
+test("an Idempotency-Key never tells again what was erased or cleared", async () => {
+  for (const which of ["user", "assistant", "all"] as const) {
+    const c = await companion([["my secret"], ["Hi"]]);
     const headers = { "idempotency-key": "k" };
     const answer = await jsonOf(await c.say("Hello", headers), 200);
-    const path = `${me}/messages/${encodeURIComponent(answer[which].id)}`;
-    await jsonOf(await c.ask(path, { method: "DELETE" }), 200);
-    await problemOf(await c.say("Hello", headers), 409, "THROUGHLINE_CONFLICT");
-  });
-}
-
-for (const [how, script] of [
-  ["was answered", ["my secret"]],
-  ["failed without a word", [unavailable]],
-] as const) {
-  test(`an Idempotency-Key of a message that ${how} tells and asks nothing once the chat was cleared`, async () => {
-    const c = await companion([script, ["Hi"]]);
-    const headers = { "idempotency-key": "k" };
-    await c.say("Hello", headers);
-    await jsonOf(await c.post(`${me}/clear`), 200);
+    if (which === "all") await jsonOf(await c.post(`${me}/clear`), 200);
+    else await c.ask(`${me}/messages/${answer[which].id}`, { method: "DELETE" });
     await problemOf(await c.say("Hello", headers), 409, "THROUGHLINE_CONFLICT");
     assert.equal(c.model.requests.length, 1);
-    assert.deepEqual((await c.get(me)).unanswered_ids, []);
     const { turn_id } = await jsonOf(await c.say("Hello", { "idempotency-key": "new" }), 200);
     const again = await jsonOf(await c.say("Hello", { "idempotency-key": "new" }), 200);
     assert.equal(again.turn_id, turn_id, "what is said after it is repeated as ever");
-  });
-}
+  }
+});
 
-for (const [says, key, isRight] of [
-  ["1 character", "k", true],
-  ["255 characters", "k".repeat(255), true],
-  ["256 characters", "k".repeat(256), false],
-  ["no character", "", false],
-  ["a tab", "a\tb", false],
-  ["a letter past ASCII", "\u00e9", false],
-] as const) {
-  test(`an Idempotency-Key of ${says} is ${isRight ? "taken" : "refused"}`, async () => {
-    const c = await companion([["Hi"]]);
+test("an Idempotency-Key has 1 to 255 printable ASCII characters", async () => {
+  const c = await companion([["Hi"], ["Hi"]]);
+  for (const key of ["k", "k".repeat(255)]) {
+    await jsonOf(await c.say("Hello", { "idempotency-key": key }), 200);
+  }
+  for (const key of ["k".repeat(256), "", "a\tb", "\u00e9"]) {
     const response = await c.say("Hello", { "idempotency-key": key });
-    if (isRight) await jsonOf(response, 200);
-    else await problemOf(response, 400, "THROUGHLINE_INVALID");
-  });
-}
+    await problemOf(response, 400, "THROUGHLINE_INVALID");
+  }
+});
 
 test("events tell every message, turn and session change, in order", async () => {
   const c = await companion([["Hi"], [unavailable]]);
@@ -561,30 +478,22 @@ test("a repair is told to who watches, counted, and makes the health degraded", 
   assert.equal(isHeard, false, "a server that closed listens no more");
 });
 
-test("one more watcher than the limit is busy, until one leaves", async () => {
-  const c = await companion([], { limits: { watchers: 2 } });
-  const first = await c.ask("/api/events");
-  await c.ask("/api/events");
-  await problemOf(await c.ask("/api/events"), 503, "THROUGHLINE_BUSY");
-  await first.body?.cancel();
-  assert.equal((await c.ask("/api/events")).status, 200);
-});
-
-test("a HEAD of a stream opens none", async () => {
-  const c = await companion([[{ type: "hang" }]]);
+test("one more watcher than the limit is busy, until one leaves; a HEAD opens none, and a quiet stream says that it is there", async () => {
+  const limits = { watchers: 2, keepAliveMs: 1 };
+  const c = await companion([[{ type: "hang" }]], { limits });
   await begin(c, "Hello");
   for (const path of ["/api/events", `${me}/turn`]) {
     const { status, headers } = await c.ask(path, { method: "HEAD" });
     assert.deepEqual([status, headers.get("content-type")], [200, "text/event-stream"]);
   }
   assert.match(await (await c.ask("/metrics")).text(), /throughline_watchers 0/);
-});
-
-test("a quiet stream says that it is there", async () => {
-  const c = await companion([], { limits: { keepAliveMs: 1 } });
+  const first = await c.ask("/api/events");
   const events = eventsOf((await c.ask("/api/events")).body);
   assert.deepEqual((await events.next()).value, { name: ":", data: "connected" });
   assert.deepEqual((await events.next()).value, { name: ":", data: "keep-alive" });
+  await problemOf(await c.ask("/api/events"), 503, "THROUGHLINE_BUSY");
+  await first.body?.cancel();
+  assert.equal((await c.ask("/api/events")).status, 200);
 });
 
 test("a model's error that is not one of ours is told without its words", async () => {

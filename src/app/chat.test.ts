@@ -49,32 +49,17 @@ const unavailable: ScriptedStep = {
   error: new ResponderError("The model is away.", { kind: "unavailable" }),
 };
 
-for (const stop of ["goodbye", "stop", "ok Nova, quit please"]) {
-  test(`"${stop}" is answered and ends the chat: what comes after it is not read`, async (t) => {
+test("a stop word is answered and ends the chat: what comes after it is not read", async (t) => {
+  for (const stop of ["goodbye", "stop", "ok Nova, quit please"]) {
     const companion = await companionOf(t, [["Bye."]]);
     const io = fakeIo(`${stop}\nanother\n`);
     assert.equal(await talk(companion, io), 0);
     assert.equal(io.output.text, "Bye.\n");
     assert.equal((await said(companion)).length, 2);
-  });
-}
-
-test("/attach sends a file with the next message, and with no other", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "talk-"));
-  t.after(() => rmSync(folder, { recursive: true }));
-  writeFileSync(join(folder, "notes.md"), "# Tea");
-  const companion = await companionOf(t, [["One."], ["Two."]]);
-  const io = fakeIo(`/attach ${folder}/notes.md\nread this\nand now?\n`);
-  assert.equal(await talk(companion, io), 0);
-  assert.equal(io.output.text, "One.\nTwo.\n");
-  const { messages } = await companion.throughline.chats.messages(chatId);
-  assert.deepEqual(
-    messages.map(({ attachments }) => attachments?.map(({ name, type }) => `${name} ${type}`)),
-    [["notes.md text/plain"], undefined, undefined, undefined],
-  );
+  }
 });
 
-test("a message that is refused leaves its files to the next one, and the reason speaks of a message", async (t) => {
+test("/attach sends a file with the next message and no other; one that is refused leaves it to the next", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "talk-"));
   t.after(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, "notes.md"), "# Tea");
@@ -85,31 +70,18 @@ test("a message that is refused leaves its files to the next one, and the reason
   assert.equal(io.output.text, "(the message is longer than 1048576 bytes)\nOne.\nTwo.\n");
   const { messages } = await companion.throughline.chats.messages(chatId);
   assert.deepEqual(
-    messages.map(({ attachments }) => attachments?.map(({ name }) => name)),
-    [["notes.md"], undefined, undefined, undefined],
+    messages.map(({ attachments }) => attachments?.map(({ name, type }) => `${name} ${type}`)),
+    [["notes.md text/plain"], undefined, undefined, undefined],
   );
 });
 
-test("an answer with separators of lines and paragraphs is shown whole", async (t) => {
+test("separators of lines and paragraphs are part of a piped line and of an answer", async (t) => {
   const companion = await companionOf(t, [["a\u2028b", "\u2029c."]]);
-  const io = fakeIo("Hello\n");
+  const content = "a\u2028b\u2029c";
+  const io = fakeIo(`${content}\r\n`);
   assert.equal(await talk(companion, io), 0);
   assert.equal(io.output.text, "a\u2028b\u2029c.\n");
-});
-
-test("a piped line with separators of lines and paragraphs is one message", async (t) => {
-  const companion = await companionOf(t, [["One."]]);
-  const content = "a\u2028b\u2029c";
-  assert.equal(await talk(companion, fakeIo(`${content}\r\n`)), 0);
-  assert.deepEqual(await said(companion), [`user: ${content}`, "assistant: One."]);
-});
-
-test("a command before /attach is run once", async (t) => {
-  const companion = await companionOf(t, [["One."]]);
-  await companion.throughline.chats.append(chatId, [{ role: "user", content: "old" }]);
-  const io = fakeIo("/newall\n/attach\n/detach\nhello\n");
-  assert.equal(await talk(companion, io), 0);
-  assert.equal(io.errors.text.match(/Session \d has started/g)?.length, 1);
+  assert.deepEqual(await said(companion), [`user: ${content}`, "assistant: a\u2028b\u2029c."]);
 });
 
 test("a path, a command of two words and a line that begins with a space are talk", async (t) => {
@@ -203,7 +175,7 @@ test("a model that does not answer is told of, the message is kept, and a script
   assert.deepEqual(await said(companion), ["user: hello", "assistant: Back."]);
 });
 
-test("a pipe is told of a message without an answer, and nothing is answered unasked", async (t) => {
+test("a message without an answer is told of, and nothing is answered unasked", async (t) => {
   const companion = await companionOf(t, [[unavailable]]);
   await talk(companion, fakeIo("hello\u001b[31m\n"));
   const io = fakeIo("");
@@ -217,29 +189,6 @@ test("a pipe is told of a message without an answer, and nothing is answered una
   await talk(companion, after);
   assert.equal(after.errors.text, "");
 });
-
-for (const [typed, answered] of [
-  ["", true],
-  ["y", true],
-  ["n", false],
-  ["maybe", false],
-] as const) {
-  test(`a person is asked about a message without an answer; ${JSON.stringify(typed)} ${
-    answered ? "answers" : "leaves"
-  } it`, async (t) => {
-    const companion = await companionOf(t, [[unavailable], ["Late."]]);
-    await talk(companion, fakeIo("hello\n"));
-    const { input, type } = keyboard();
-    const io = fakeIo(input, true);
-    const ended = talk(companion, io);
-    await io.errors.has('"hello" has no answer yet. Answer it now? [Y/n]');
-    type(typed);
-    await io.output.has("> ");
-    type("/quit");
-    assert.equal(await ended, 0);
-    assert.equal(io.output.text.includes("Late."), answered);
-  });
-}
 
 test("lines that are pasted at a terminal are one message, and so is what Alt+Enter joins", async (t) => {
   const companion = await companionOf(t, [["One."], ["Two."], ["never asked"]]);
@@ -301,9 +250,10 @@ test("a wait for the provider is announced with its reason and its seconds, and 
 test("Ctrl-C stops what /answer streams, too", async (t) => {
   const companion = await companionOf(t, [[unavailable], ["Half ", { type: "hang" }]]);
   await talk(companion, fakeIo("hello\n"));
-  const io = fakeIo(keyboard().input, true);
-  io.input.push("\n");
+  const { input, type } = keyboard();
+  const io = fakeIo(input, true);
   const ended = talk(companion, io);
+  type("/answer");
   await io.output.has("Half");
   io.signal("SIGINT");
   await io.output.has("> ");
@@ -312,28 +262,22 @@ test("Ctrl-C stops what /answer streams, too", async (t) => {
   assert.deepEqual(await said(companion), ["user: hello", "assistant: Half "]);
 });
 
-test("Ctrl-C between two lines of a pipe ends it with 130", async (t) => {
-  const companion = await companionOf(t, [["One."]]);
-  const { input, type } = keyboard();
-  const io = fakeIo(input);
-  const ended = talk(companion, io);
-  type("first");
-  await io.output.has("One.\n");
-  io.signal("SIGINT");
-  assert.equal(await ended, 130);
-});
-
-test("a signal after the one that ends the chat ends the process at once", async (t) => {
-  const companion = await companionOf(t, [["Once ", { type: "hang" }]]);
-  const { input, type } = keyboard();
-  const io = fakeIo(input);
-  const ended = talk(companion, io);
-  type("tell me");
-  await io.output.has("Once");
-  io.signal("SIGTERM");
-  io.signal("SIGTERM");
-  await ended;
-  assert.deepEqual(io.exits, [130]);
+test("Ctrl-C between two lines of a pipe ends it with 130; a signal after one that ends the chat ends the process", async (t) => {
+  const companion = await companionOf(t, [["One."], ["Once ", { type: "hang" }]]);
+  for (const [word, signal, exits] of [
+    ["One.\n", "SIGINT", []],
+    ["Once", "SIGTERM", [130]],
+  ] as const) {
+    const { input, type } = keyboard();
+    const io = fakeIo(input);
+    const ended = talk(companion, io);
+    type("tell me");
+    await io.output.has(word);
+    io.signal(signal);
+    if (exits.length > 0) io.signal(signal);
+    assert.equal(await ended, 130);
+    assert.deepEqual(io.exits, exits);
+  }
 });
 
 test("when nobody reads the answers any more, the chat ends and the answer is kept", async (t) => {

@@ -1,7 +1,7 @@
 import type { Context } from "../cli/command.ts";
 import { Exit, exitCodes, isErrno } from "../cli/failure.ts";
 import { type EndSignal, type Io, tell, write } from "../cli/io.ts";
-import { confirm, type LineReader, readLines } from "../cli/line-reader.ts";
+import { type LineReader, readLines } from "../cli/line-reader.ts";
 import { openLog } from "../cli/log.ts";
 import { isStyled, MarkdownStyler } from "../cli/markdown-styles.ts";
 import { chatPath, type Routes } from "../cli/routes.ts";
@@ -92,12 +92,12 @@ export class Talk {
     const { isInteractive } = this.#io;
     const ignoreSignals = this.#io.onSignal((signal) => this.#onSignal(signal));
     try {
-      const answerFirst = await this.#offersAnswer();
+      await this.#tellUnanswered();
       const lines = readLines(this.#io);
       this.#lines = lines;
       lines.onInterrupt(() => this.#onSignal("SIGINT"));
       try {
-        const ended = await this.#loop(lines, answerFirst);
+        const ended = await this.#loop(lines);
         if (isInteractive && ended !== "stop_word") await this.#goodbye();
       } finally {
         lines.close();
@@ -110,37 +110,32 @@ export class Talk {
     return !isInteractive && this.#failures > 0 ? exitCodes.failed : exitCodes.done;
   }
 
-  async #loop(lines: LineReader, answerFirst: boolean): Promise<string> {
+  async #loop(lines: LineReader): Promise<string> {
     const { companionName, logger } = this.#options;
     const { ended } = await runCoordinator(
       {
-        input: this.#input(lines, answerFirst),
+        input: this.#input(lines),
         speechToText: textOnly,
         parseIntent,
         converse: (text, intent, signal) => this.#converse(text, intent, signal),
         output: this.#sink,
       },
-      {
-        companionName,
-        signal: this.#ending.signal,
-        logger,
-      },
+      { companionName, signal: this.#ending.signal, logger },
     );
     return ended;
   }
 
-  #input(lines: LineReader, answerFirst: boolean): InputTrigger {
-    let command = answerFirst ? "answer" : undefined;
+  #input(lines: LineReader): InputTrigger {
     return {
       next: async () => {
         for (;;) {
-          if (command !== undefined && !(await this.#run(command))) return undefined;
           lines.prompt();
           const line = await lines.next();
           if (line.done === true) return undefined;
-          const isDone = await this.#attached.run(line.value);
-          command = isDone ? undefined : slashCommand(line.value);
-          if (!isDone && command === undefined) return { text: line.value };
+          if (await this.#attached.run(line.value)) continue;
+          const command = slashCommand(line.value);
+          if (command === undefined) return { text: line.value };
+          if (!(await this.#run(command))) return undefined;
         }
       },
     };
@@ -235,20 +230,15 @@ export class Talk {
     }
   }
 
-  /** Reports an unanswered message. @returns whether it is to be answered first. */
-  async #offersAnswer(): Promise<boolean> {
+  async #tellUnanswered(): Promise<void> {
     const chat = await this.#chat();
-    if (chat === undefined || chat.running || chat.unanswered_ids.length === 0) return false;
+    if (chat === undefined || chat.running || chat.unanswered_ids.length === 0) return;
     const { messages } = await this.#routes.json<MessagePage>(`${this.#options.path}/messages`);
     // What waited for its turn is in no list.
     const open = messages.find(({ id }) => id === chat.unanswered_ids[0]);
     const words = open && printableLine(open.content);
     const what = words ? `"${words}"` : "A message";
-    if (this.#io.isInteractive) {
-      return confirm(this.#io, `${what} has no answer yet. Answer it now?`, true);
-    }
     await tell(this.#io, `(${what} has no answer yet. Use /answer or /dismiss.)`);
-    return false;
   }
 
   /** @returns `undefined`: it was not begun. */

@@ -1,7 +1,7 @@
 // Every command that is of no feature, but for those of `sessions`: what it takes and how it is explained. What it
 // does is loaded when it runs.
 import { type AddCommand, notEmpty } from "../cli/command.ts";
-import { addCompletionCommand, completeCommand } from "../cli/completion.ts";
+import { addCompleteCommand, addCompletionCommand } from "../cli/completion.ts";
 import { addChatsCommand } from "./chats-command.ts";
 import type { AddProgramCommand } from "./feature.ts";
 import { checkers, features } from "./features.ts";
@@ -131,12 +131,7 @@ const commands: ReadonlyMap<string, AddProgramCommand> = new Map([
   ["restore", addRestoreCommand],
   ["doctor", addDoctorCommand],
   ["completion", addCompletionCommand],
-  [
-    "complete",
-    completeCommand(async (flags, context) =>
-      (await import("./chats/read.ts")).chatIds(flags, context),
-    ),
-  ],
+  ["complete", addCompleteCommand],
 ]);
 
 /**

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { estimateTokens } from "../core/chat/model-row.ts";
-import { invalid, ThroughlineError } from "../core/errors.ts";
+import { conflict, invalid } from "../core/errors.ts";
 import type { ServerFeature } from "../server/options.ts";
 import { json, type Router } from "../server/router.ts";
 import { version } from "../server/schemas.ts";
@@ -59,7 +59,11 @@ export function personaRoutes(persona: HomePersona): ServerFeature {
         "`version` was read, or this server keeps nothing; nothing was changed.",
       answers: { 200: { says: "The persona as it is now.", schema: personaState } },
       answer: ({ body }) => {
-        if (!persona.isEditable) throw keepsNothing();
+        if (!persona.isEditable) {
+          throw conflict(
+            "this server keeps nothing. Start it without --ephemeral to edit the persona",
+          );
+        }
         if (body.persona?.trim() === "") {
           throw invalid("persona must have text. Send null to use the default");
         }
@@ -69,9 +73,4 @@ export function personaRoutes(persona: HomePersona): ServerFeature {
     });
     return () => undefined;
   };
-}
-
-function keepsNothing(): ThroughlineError {
-  const message = "this server keeps nothing. Start it without --ephemeral to edit the persona";
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
 }

@@ -31,12 +31,11 @@ async function grownTo(options: { readonly isBounded: boolean }): Promise<number
 }
 
 test("the space for new objects stays small, where V8 alone gives it more than the limit of the heap", async () => {
-  const [alone, bounded] = [
-    await grownTo({ isBounded: false }),
-    await grownTo({ isBounded: true }),
-  ];
-  assert.ok(alone >= 128 * MiB, `${alone / MiB} MiB: V8 does it by itself now`);
+  const bounded = await grownTo({ isBounded: true });
   assert.ok(bounded <= 64 * MiB, `${bounded / MiB} MiB`);
+  if (process.env["THROUGHLINE_FULL"] !== "1") return;
+  const alone = await grownTo({ isBounded: false });
+  assert.ok(alone >= 128 * MiB, `${alone / MiB} MiB: V8 does it by itself now`);
 });
 
 test("what the person who starts the process says of that space holds", () => {

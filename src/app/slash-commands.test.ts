@@ -121,15 +121,14 @@ test("/answer asks the model that was chosen", async (t) => {
   assert.equal(messages.length, 2);
 });
 
-const lines: readonly [string, string | undefined][] = [
-  ["/model", "model"],
-  ["/Model  ollama/qwen3 ", "model ollama/qwen3"],
-  ["/model two words", undefined],
-  ["/new things", undefined],
-  ["/models/qwen3", undefined],
-];
-for (const [line, command] of lines) {
-  test(`the line ${JSON.stringify(line)} is the command ${command}`, () => {
+test("a command is one word after a slash, and /model may have one more", () => {
+  for (const [line, command] of [
+    ["/model", "model"],
+    ["/Model  ollama/qwen3 ", "model ollama/qwen3"],
+    ["/model two words", undefined],
+    ["/new things", undefined],
+    ["/models/qwen3", undefined],
+  ] as const) {
     assert.equal(slashCommand(line), command);
-  });
-}
+  }
+});

@@ -1,23 +1,17 @@
 import { Argument, type Command, Option } from "commander";
-import type { AddCommand, Context } from "./command.ts";
+import type { AddCommand } from "./command.ts";
 import { write } from "./io.ts";
-import type { Flags } from "./settings.ts";
 
 /** Scripts that ask `throughline complete` for what fits. `<file>` and `<directory>` are completed by the shell. */
 const scripts = {
   bash: `# Completion of throughline for bash. To load it: source <(throughline completion bash)
 _throughline() {
-  local IFS=$' \\t\\n' line="\${COMP_LINE:0:COMP_POINT}" words
-  read -ra words <<< "$line"
-  [[ $line == *[[:space:]] ]] && words+=('')
-  local IFS=$'\\n' current="\${words[\${#words[@]} - 1]}" breaks="[\${COMP_WORDBREAKS//[^:]/}]"
-  COMPREPLY=($(throughline complete -- "\${words[@]}" 2>/dev/null | cut -f 1))
+  local IFS=$'\\n' current="\${COMP_WORDS[COMP_CWORD]}"
+  COMPREPLY=($(throughline complete -- "\${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null | cut -f 1))
   case "\${COMPREPLY[0]}" in
     '<file>') compopt -o default 2>/dev/null && COMPREPLY=() || COMPREPLY=($(compgen -f -- "$current")) ;;
     '<directory>') compopt -o dirnames 2>/dev/null && COMPREPLY=() || COMPREPLY=($(compgen -d -- "$current")) ;;
   esac
-  # bash replaces only what stands after the last colon.
-  COMPREPLY=("\${COMPREPLY[@]#"\${current%"\${current##*$breaks}"}"}")
 }
 complete -F _throughline throughline
 `,
@@ -58,7 +52,7 @@ export const addCompletionCommand: AddCommand = (program, { io }) => {
     .command("completion")
     .summary("Print a script that completes commands in a shell.")
     .description(
-      "Print a script that completes commands, options, their values, files and the ids of chats in a shell.",
+      "Print a script that completes commands, options, their values and files in a shell.",
     )
     .addArgument(new Argument("<shell>", "which shell").choices(Object.keys(scripts)))
     .examples([
@@ -71,28 +65,22 @@ export const addCompletionCommand: AddCommand = (program, { io }) => {
 
 /**
  * Adds the hidden command that the scripts run. It prints what may stand for the last word, one a line,
- * some with a tab and a description. @param listChats the ids, newest first.
+ * some with a tab and a description.
  */
-export const completeCommand =
-  (listChats: (flags: Flags, context: Context) => Promise<readonly string[]>): AddCommand =>
-  (program, context) => {
-    program
-      .command("complete", { hidden: true })
-      .argument("[words...]", "what was typed so far")
-      .action(async (words: readonly string[]) => {
-        const values = wanted(program, words.slice(1));
-        const isShells = values === "<file>" || values === "<directory>";
-        const chats = async () =>
-          (await listChats(flagsIn(words, context), context)).filter(isPlain);
-        const all = isShells ? [values] : values === "<chat>" ? await chats() : values;
-        const fitting = all.filter((word) => word.startsWith(words.at(-1) ?? ""));
-        const lines = (isShells ? all : fitting).map((line) => `${line}\n`);
-        await write(context.io.output, lines.join(""));
-      });
-  };
+export const addCompleteCommand: AddCommand = (program, { io }) => {
+  program
+    .command("complete", { hidden: true })
+    .argument("[words...]", "what was typed so far")
+    .action((words: readonly string[]) => {
+      const values = wanted(program, words.slice(1));
+      if (typeof values === "string") return write(io.output, `${values}\n`);
+      const fitting = values.filter((word) => word.startsWith(words.at(-1) ?? ""));
+      return write(io.output, fitting.map((line) => `${line}\n`).join(""));
+    });
+};
 
 /** Words with their descriptions, or what else may stand in a place. */
-type Values = readonly string[] | "<file>" | "<directory>" | "<chat>";
+type Values = readonly string[] | "<file>" | "<directory>";
 
 /** Finds what belongs in the place of the last word. */
 function wanted(program: Command, words: readonly string[]): Values {
@@ -136,23 +124,6 @@ function valuesOf(of: Argument | Option): Values {
   const [, placeholder = ""] = /[<[]([^>\]]*)/.exec(isOption ? of.flags : "") ?? [];
   const name = isOption ? placeholder : of.name();
   if (of.argChoices !== undefined) return of.argChoices;
-  if (name === "chat" || (isOption && of.attributeName() === "chat")) return "<chat>";
   if (name === "file" || name === "path") return "<file>";
   return name === "dir" || name === "store" ? "<directory>" : [];
-}
-
-/** Reads the home and the store that a command line names. */
-function flagsIn(words: readonly string[], { env }: Context): Flags {
-  const given = (name: string) => {
-    const index = words.findIndex((word) => word === name || word.startsWith(`${name}=`));
-    const word = words[index];
-    return word === name ? words[index + 1] : word?.slice(name.length + 1);
-  };
-  const home = given("--home")?.replace(/^~(?=\/|$)/, env.userHome);
-  return { home, store: given("--store") };
-}
-
-/** Refuses an id in which a shell finds more than a word: people would run what others named a chat. */
-function isPlain(id: string): boolean {
-  return /^[\p{L}\p{N}_.:@+,/%][\p{L}\p{N}_.:@+,/%-]*$/u.test(id);
 }

@@ -77,10 +77,8 @@ const refused: readonly [json: string, names: RegExp][] = [
   ['{"providers": ["openai", "else"]}', /providers must be a list of ollama, openai, /],
   ['{"hosts": "nova.example"}', /hosts must be a list of names$/],
   ['{"idle_timeout_minutes": "5"}', /idle_timeout_minutes must be a number from 0$/],
-  ['{"idle_timeout_minutes": -1}', /idle_timeout_minutes/],
   ['{"daily_reset_hour": 24}', /daily_reset_hour/],
   ['{"working_memory_capacity": 0}', /working_memory_capacity/],
-  ['{"working_memory_capacity": 1001}', /working_memory_capacity/],
   ['{"daily_reset_enabled": "yes"}', /daily_reset_enabled/],
   ['{"max_session_messages": 0}', /max_session_messages/],
   ['{"user_timezone": "Mars/Olympus"}', /user_timezone/],
@@ -90,29 +88,18 @@ const refused: readonly [json: string, names: RegExp][] = [
   ["{", /config\.json:1: it is not JSON/],
   ['{\n  "model": "offline",\n  "window": \n}\n', /config\.json: it is not JSON/],
   ['{\n  "model": "offline"\n  "window": 5\n}\n', /config\.json:3: it is not JSON/],
-  ['{\n  "model": offline\n}', /config\.json: it is not JSON/],
   ["{\n  // a comment\n}", /config\.json:2: it is not JSON/],
-  ['{\n  "model": "offline,\n}', /config\.json:2: it is not JSON/],
-  ['{\n  "model": "offline"\n}\n}\n', /config\.json:4: it is not JSON/],
   ['{\n  "model": "offline",\n', /config\.json:3: it is not JSON/],
 ];
-for (const [json, names] of refused) {
-  test(`the configuration ${json} is refused with the file and the key`, (t) => {
-    const home = homeWith(t, json);
-    assert.throws(
-      () => readConfig(home),
-      (error: Error & { code?: string }) => {
-        assert.equal(error.code, "THROUGHLINE_CONFIGURATION");
-        assert.ok(error.message.startsWith(`${join(home, configName)}`), error.message);
-        assert.match(error.message.slice(home.length), names);
-        return true;
-      },
-    );
-  });
-}
-
-test("a configuration that is not UTF-8, too large or a directory is refused", (t) => {
+test("a configuration that cannot be used is refused with the file and the key", (t) => {
   const code = "THROUGHLINE_CONFIGURATION";
+  for (const [json, names] of refused) {
+    const home = homeWith(t, json);
+    const isAbout = ({ message }: Error) =>
+      message.startsWith(join(home, configName)) && names.test(message.slice(home.length));
+    assert.throws(() => readConfig(home), { code }, json);
+    assert.throws(() => readConfig(home), isAbout, json);
+  }
   assert.throws(() => readConfig(homeWith(t, new Uint8Array([0xff]))), { code, message: /UTF-8/ });
   const large = homeWith(t, `{}${" ".repeat(1024 * 1024)}`);
   assert.throws(() => readConfig(large), { code, message: /larger than 1 MiB/ });

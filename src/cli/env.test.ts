@@ -1,112 +1,72 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDebugging, readEnvironment } from "./env.ts";
+import { modelVariables, settings, settingsIn } from "./settings-table.ts";
 
 const read = (variables: Record<string, string>) => readEnvironment(variables, "/users/me");
+const saidIn = (object: object) =>
+  Object.entries(object).filter(([, value]) => value !== undefined);
 
-test("an empty environment says nothing but where the user lives", () => {
+test("a variable is read as its setting, and says nothing when it is blank", () => {
+  for (const [name, variable] of settingsIn("env")) {
+    const word = settings[name].read === undefined ? "said" : undefined;
+    if (word !== undefined) assert.equal(read({ [variable]: ` ${word} ` })[name], word);
+    assert.equal(read({ [variable]: "  " })[name], undefined, variable);
+  }
+  for (const [name, variable] of Object.entries(modelVariables)) {
+    assert.deepEqual(saidIn(read({ [variable]: " said " }).models), [[name, "said"]]);
+  }
+  assert.equal(read({ XDG_DATA_HOME: "/x" }).xdgDataHome, "/x");
   const { models, ...env } = read({});
-  assert.deepEqual(
-    Object.values(models).filter((value) => value !== undefined),
-    [],
-  );
-  assert.deepEqual(
-    Object.entries(env).filter(([, value]) => value !== undefined),
-    [["userHome", "/users/me"]],
-  );
+  assert.deepEqual([saidIn(models), saidIn(env)], [[], [["userHome", "/users/me"]]]);
 });
-
-const variables: readonly [variable: string, read: (env: ReturnType<typeof read>) => unknown][] = [
-  ["THROUGHLINE_HOME", (env) => env.home],
-  ["THROUGHLINE_STORE", (env) => env.store],
-  ["XDG_DATA_HOME", (env) => env.xdgDataHome],
-  ["THROUGHLINE_MODEL", (env) => env.model],
-  ["THROUGHLINE_TOKEN", (env) => env.token],
-  ["THROUGHLINE_TOKEN_FILE", (env) => env.tokenFile],
-  ["OPENAI_API_KEY", (env) => env.models.openaiApiKey],
-  ["OPENAI_BASE_URL", (env) => env.models.openaiBaseUrl],
-  ["ANTHROPIC_API_KEY", (env) => env.models.anthropicApiKey],
-  ["ANTHROPIC_BASE_URL", (env) => env.models.anthropicBaseUrl],
-  ["FEEDBACK_S3_BUCKET", (env) => env.bucket],
-  ["FEEDBACK_STORAGE", (env) => env.storage],
-  ["AWS_ENDPOINT_URL_S3", (env) => env.endpoint],
-  ["OLLAMA_HOST", (env) => env.models.ollamaHost],
-  ["THROUGHLINE_MODEL_KEY", (env) => env.models.compatibleApiKey],
-  ["AWS_REGION", (env) => env.models.awsRegion],
-  ["AWS_DEFAULT_REGION", (env) => env.models.awsRegion],
-  ["AWS_ACCESS_KEY_ID", (env) => env.models.awsAccessKeyId],
-  ["AWS_SECRET_ACCESS_KEY", (env) => env.models.awsSecretAccessKey],
-  ["AWS_SESSION_TOKEN", (env) => env.models.awsSessionToken],
-  ["AWS_BEARER_TOKEN_BEDROCK", (env) => env.models.awsBearerToken],
-  ["AWS_ENDPOINT_URL_BEDROCK_RUNTIME", (env) => env.models.bedrockBaseUrl],
-];
-for (const [variable, value] of variables) {
-  test(`${variable} is read, and says nothing when it is blank`, () => {
-    assert.equal(value(read({ [variable]: " said " })), "said");
-    assert.equal(value(read({ [variable]: "  " })), undefined);
-  });
-}
 
 test("AWS_REGION goes before AWS_DEFAULT_REGION", () => {
-  const { models } = read({ AWS_DEFAULT_REGION: "b", AWS_REGION: "a" });
-  assert.equal(models.awsRegion, "a");
+  const AWS_DEFAULT_REGION = "b";
+  assert.equal(read({ AWS_DEFAULT_REGION }).models.awsRegion, "b");
+  assert.equal(read({ AWS_DEFAULT_REGION, AWS_REGION: "a" }).models.awsRegion, "a");
 });
 
-for (const [text, port] of [
-  ["0", 0],
-  ["7423", 7423],
-  ["65535", 65_535],
-  ["", undefined],
-] as const) {
-  test(`PORT=${text} is ${port}`, () => assert.equal(read({ PORT: text }).port, port));
-}
+const code = "THROUGHLINE_CONFIGURATION";
 
-for (const text of ["65536", "-1", "80a", "1e3", "0x50", "8.0", "999999"]) {
-  test(`PORT=${text} is refused with the name of the variable`, () => {
-    assert.throws(() => read({ PORT: text }), {
-      code: "THROUGHLINE_CONFIGURATION",
-      message: /^PORT /,
-    });
-  });
-}
+test("PORT is a port; another text is refused with the name of the variable", () => {
+  for (const [text, port] of [
+    ["0", 0],
+    ["7423", 7423],
+    ["65535", 65_535],
+    ["", undefined],
+  ] as const) {
+    assert.equal(read({ PORT: text }).port, port);
+  }
+  for (const PORT of ["65536", "-1", "80a", "1e3", "0x50", "8.0", "999999"]) {
+    assert.throws(() => read({ PORT }), { code, message: /^PORT / }, PORT);
+  }
+});
 
-const switches = {
-  FEEDBACK_AUTO_RECORD: (env: ReturnType<typeof read>) => env.autoRecord,
-  THROUGHLINE_S3_CREATE_BUCKET: (env: ReturnType<typeof read>) => env.createBucket,
-};
-for (const [name, value] of Object.entries(switches)) {
-  for (const word of ["1", "true", "Yes", "ON", " 1 "]) {
-    test(`${name}=${word} is on`, () => assert.equal(value(read({ [name]: word })), true));
+test("a switch is on or off by several words; another is refused with the name of the variable", () => {
+  for (const [name, setting] of [
+    ["FEEDBACK_AUTO_RECORD", "autoRecord"],
+    ["THROUGHLINE_S3_CREATE_BUCKET", "createBucket"],
+  ] as const) {
+    const switched = (word: string) => read({ [name]: word })[setting];
+    for (const word of ["1", "true", "Yes", "ON", " 1 "]) assert.equal(switched(word), true, word);
+    for (const word of ["0", "false", "No", "OFF"]) assert.equal(switched(word), false, word);
+    for (const word of ["2", "ja", "truee", "01", "null"]) {
+      assert.throws(() => switched(word), { code, message: `${name} must be true or false` });
+    }
   }
-  for (const word of ["0", "false", "No", "OFF"]) {
-    test(`${name}=${word} is off`, () => assert.equal(value(read({ [name]: word })), false));
-  }
-  for (const word of ["2", "ja", "truee", "01", "null"]) {
-    test(`${name}=${word} is refused with the name of the variable`, () => {
-      assert.throws(() => read({ [name]: word }), {
-        code: "THROUGHLINE_CONFIGURATION",
-        message: `${name} must be true or false`,
-      });
-    });
-  }
-}
+});
 
-test("LOG_LEVEL is one of pino's levels, in any case; another is refused", () => {
+test("LOG_LEVEL is one of pino's levels, in any case; debug and trace tell where errors happened", () => {
   assert.equal(read({ LOG_LEVEL: "DEBUG" }).logLevel, "debug");
-  assert.throws(() => read({ LOG_LEVEL: "loud" }), {
-    code: "THROUGHLINE_CONFIGURATION",
-    message: /^LOG_LEVEL /,
-  });
+  assert.throws(() => read({ LOG_LEVEL: "loud" }), { code, message: /^LOG_LEVEL / });
+  for (const [level, expected] of [
+    ["debug", true],
+    [" Trace ", true],
+    ["info", false],
+    ["debugging", false],
+    [undefined, false],
+  ] as const) {
+    assert.equal(isDebugging({ LOG_LEVEL: level }), expected, level);
+  }
 });
-
-for (const [level, expected] of [
-  ["debug", true],
-  [" Trace ", true],
-  ["info", false],
-  ["debugging", false],
-  [undefined, false],
-] as const) {
-  test(`errors ${expected ? "" : "do not "}tell where they happened at LOG_LEVEL=${level}`, () => {
-    assert.equal(isDebugging({ LOG_LEVEL: level }), expected);
-  });
-}

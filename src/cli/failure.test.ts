@@ -6,31 +6,28 @@ import { describeFailure, wrongUsage } from "./failure.ts";
 
 const quiet = { stack: false };
 
-for (const code of Object.keys(errorCodes) as (keyof typeof errorCodes)[]) {
-  test(`${code} is told in one line with its code, and a line with the way out`, () => {
+test("an error is told in one line with its code, and a line with the way out", () => {
+  for (const code of Object.keys(errorCodes) as (keyof typeof errorCodes)[]) {
     const { exitCode, text } = describeFailure(new ThroughlineError("a\nb", { code }), "", quiet);
     assert.equal(exitCode, 1);
     assert.match(text, new RegExp(`^error: a b \\[${code}\\]\\n[^\\n]{5,200}\\n$`));
-  });
-}
-
-test("a model that failed leads to asking again, and says how long that can be done", () => {
+  }
   const error = new ThroughlineError("no", { code: "THROUGHLINE_MODEL_FAILED" });
   const way = /sessions answer ID` asks again, until you say something else in that chat\.\n$/;
   assert.match(describeFailure(error, "", quiet).text, way);
 });
 
-for (const [code, way] of [
-  ["THROUGHLINE_UNAVAILABLE", /Check that the database is running/],
-  ["THROUGHLINE_CONFIGURATION", /Check the URL, the role with its rights, and TLS/],
-  ["THROUGHLINE_OUTCOME_UNKNOWN", /Run the same command again/],
-] as const) {
-  test(`${code} of a database leads to the database, and to no disk`, () => {
+test("an error of a database leads to the database, and to no disk", () => {
+  for (const [code, way] of [
+    ["THROUGHLINE_UNAVAILABLE", /Check that the database is running/],
+    ["THROUGHLINE_CONFIGURATION", /Check the URL, the role with its rights, and TLS/],
+    ["THROUGHLINE_OUTCOME_UNKNOWN", /Run the same command again/],
+  ] as const) {
     const { text } = describeFailure(new DatabaseFailure("no", { code }), "", quiet);
     assert.match(text, way);
     assert.doesNotMatch(text, /disk/);
-  });
-}
+  }
+});
 
 test("wrong usage exits with 2 and leads to the command's help", () => {
   assert.deepEqual(describeFailure(wrongUsage("say more"), "throughline chat --help", quiet), {

@@ -13,21 +13,17 @@ function logged(level: LogLevel | undefined, standard: LogLevel, fields: object)
   return lines.map((line) => JSON.parse(line));
 }
 
-for (const [level, standard, messages] of [
-  [undefined, "info", "iwe"],
-  [undefined, "error", "e"],
-  ["debug", "error", "diwe"],
-  ["silent", "info", ""],
-] as const) {
-  test(`with LOG_LEVEL=${level} a command whose own level is ${standard} logs "${messages}"`, () => {
-    assert.equal(
-      logged(level, standard, {})
-        .map(({ msg }) => msg)
-        .join(""),
-      messages,
-    );
-  });
-}
+test("LOG_LEVEL goes before a command's own level", () => {
+  for (const [level, standard, messages] of [
+    [undefined, "info", "iwe"],
+    [undefined, "error", "e"],
+    ["debug", "error", "diwe"],
+    ["silent", "info", ""],
+  ] as const) {
+    const told = logged(level, standard, {}).map(({ msg }) => msg);
+    assert.equal(told.join(""), messages);
+  }
+});
 
 test("a field that is named as a secret, at the top or one level down, is not written", () => {
   const secret = { token: "s3cret", headers: { authorization: "s3cret", cookie: "s3cret" } };

@@ -1,6 +1,7 @@
 import fs from "node:fs";
 import { basename, dirname } from "node:path";
-import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { conflict, isThroughlineError, unavailable } from "../core/errors.ts";
+import { tooLarge } from "../core/json.ts";
 import { misconfigured } from "../core/options.ts";
 import { sha256 } from "../core/sha256.ts";
 
@@ -101,8 +102,7 @@ export class EditedFile {
    */
   write(text: string | undefined, version: string): EditedText {
     if (text !== undefined && Buffer.byteLength(text) > this.#maxBytes) {
-      const message = `this text is larger than ${this.#maxBytes / 1024} KiB`;
-      throw new ThroughlineError(message, { code: "THROUGHLINE_TOO_LARGE" });
+      throw tooLarge(`this text is larger than ${this.#maxBytes / 1024} KiB`);
     }
     this.#assertIs(version);
     try {
@@ -112,21 +112,17 @@ export class EditedFile {
       syncDirectory(dirname(path));
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
-      const message = `${basename(this.#path)} cannot be written (${code}). Nothing was changed`;
-      throw new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
+      const name = basename(this.#path);
+      throw unavailable(`${name} cannot be written (${code}). Nothing was changed`, cause);
     }
     return textAs(text);
   }
 
   #assertIs(version: string): void {
-    const code = "THROUGHLINE_CONFLICT";
     const { version: found, problem } = this.read();
-    if (problem !== undefined) {
-      throw new ThroughlineError(`${problem}. Correct the file by hand`, { code });
-    }
+    if (problem !== undefined) throw conflict(`${problem}. Correct the file by hand`);
     if (found === version) return;
-    const name = basename(this.#path);
-    throw new ThroughlineError(`${name} was changed since it was read. Read it again`, { code });
+    throw conflict(`${basename(this.#path)} was changed since it was read. Read it again`);
   }
 }
 

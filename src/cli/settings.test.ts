@@ -11,12 +11,11 @@ import { type Flags, resolveSettings } from "./settings.ts";
 
 function settingsOf(
   t: TestContext,
-  given: { config?: object; persona?: string; variables?: Record<string, string>; flags?: Flags },
+  given: { config?: object; variables?: Record<string, string>; flags?: Flags },
 ) {
   const home = temporaryDirectory(t);
-  const { config, persona, variables = {}, flags = {} } = given;
+  const { config, variables = {}, flags = {} } = given;
   if (config) fs.writeFileSync(join(home, "throughline.config.json"), JSON.stringify(config));
-  if (persona !== undefined) fs.writeFileSync(join(home, "persona.md"), persona);
   return resolveSettings({ ...flags, home }, readEnvironment(variables, home));
 }
 
@@ -78,45 +77,29 @@ const places: readonly [
     ["a", "b", "c"],
   ],
 ];
-for (const [name, config, variables, flags, read, values] of places) {
-  test(`${name} comes from a flag, over the environment, over the file`, (t) => {
-    const found = [{}, { config }, { config, variables }, { config, variables, flags }];
-    assert.deepEqual(
-      found.map((given) => read(settingsOf(t, given))),
-      [undefined, ...values],
-    );
-  });
-}
-
-for (const flags of [{ store: "files" }, { ephemeral: true }]) {
-  test(`with ${JSON.stringify(flags)} nothing is stored in the database of the environment`, (t) => {
-    const variables = { THROUGHLINE_STORE: url("env") };
+test("a setting comes from a flag, over the environment, over the file", (t) => {
+  for (const [name, config, variables, flags, read, values] of places) {
+    const given = [{}, { config }, { config, variables }, { config, variables, flags }];
+    const found = given.map((each) => read(settingsOf(t, each)));
+    assert.deepEqual(found, [undefined, ...values], name);
+  }
+  const variables = { THROUGHLINE_STORE: url("env") };
+  for (const flags of [{ store: "files" }, { ephemeral: true }]) {
     assert.equal(settingsOf(t, { variables, flags }).store, undefined);
-  });
-}
+  }
+});
 
-const allowed: readonly [what: string, given: Given, providers: readonly string[]][] = [
-  ["keys alone allow no provider", { variables: { OPENAI_API_KEY: "k" } }, []],
-  [
-    "the models of the file and of the environment allow theirs, also where a flag goes before",
-    {
-      config: { model: "openai/gpt" },
-      variables: { THROUGHLINE_MODEL: "anthropic/claude" },
-      ...model("flag"),
-    },
-    ["openai", "anthropic"],
-  ],
-  [
-    "the file may list more",
-    { config: { providers: ["bedrock", "ollama"] } },
-    ["ollama", "bedrock"],
-  ],
-];
-for (const [what, given, providers] of allowed) {
-  test(what, (t) => {
+test("keys alone allow no provider; named models allow theirs, and the file may list more", (t) => {
+  const variables = { THROUGHLINE_MODEL: "anthropic/claude" };
+  const named = { config: { model: "openai/gpt" }, variables, ...model("flag") };
+  for (const [given, providers] of [
+    [{ variables: { OPENAI_API_KEY: "k" } }, []],
+    [named, ["openai", "anthropic"]],
+    [{ config: { providers: ["bedrock", "ollama"] } }, ["ollama", "bedrock"]],
+  ] as const) {
     assert.deepEqual(settingsOf(t, given).allowed, providers);
-  });
-}
+  }
+});
 
 test("a store that is no URL is refused with the place where it stands, and not repeated", (t) => {
   const refused = (given: Given, place: RegExp) =>

@@ -12,7 +12,7 @@ import type { ModelSettings } from "../core/models/settings.ts";
 import { misconfigured, resolveOptions } from "../core/options.ts";
 import { number, object, optional, Place, record, type Shape } from "../core/shape.ts";
 import type { Environment } from "./env.ts";
-import { findHome, findPersona } from "./home.ts";
+import { findHome } from "./home.ts";
 import { readOwnFile } from "./own-file.ts";
 import { configName, type Said, type SettingName, settings, settingsIn } from "./settings-table.ts";
 import { type PostgresLocation, parsePostgresUrl } from "./store-location.ts";
@@ -26,7 +26,7 @@ export interface Flags
 }
 
 /** What a command runs on: flags before the environment, before the home's file, before defaults. */
-export interface Settings extends Omit<Said, "home" | "store" | "model" | "persona" | "ephemeral"> {
+export interface Settings extends Omit<Said, "home" | "store" | "model" | "ephemeral"> {
   readonly home: string;
   /** Nothing is kept: the home is neither made nor written. */
   readonly isEphemeral: boolean;
@@ -38,10 +38,6 @@ export interface Settings extends Omit<Said, "home" | "store" | "model" | "perso
   readonly allowed: readonly NamedProvider[];
   readonly models: ModelSettings;
   readonly freshness: FreshnessOptions;
-  /** As it was at the start: `HomePersona` reads it again. */
-  readonly persona: string;
-  /** Who answers where the home has no `persona.md`. */
-  readonly configuredPersona: string | undefined;
 }
 
 /**
@@ -70,8 +66,6 @@ export function resolveSettings(flags: Flags, env: Environment): Settings {
     allowed: allowedBy(config, env.model),
     models: env.models,
     freshness: Object.fromEntries(freshness) as FreshnessOptions,
-    persona: findPersona(home, config.persona),
-    configuredPersona: config.persona,
   };
 }
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../test/support/held-clock.ts";
-import { isThroughlineError } from "../core/errors.ts";
 import { Access } from "./access.ts";
 
 const token = "Zk3vQ9xT1mB7wYc5RdH0sLgE8uNpA2jFoIyXqVtMaeK";
@@ -10,6 +9,11 @@ const port = 7423;
 function openAccess() {
   const clock = new HeldClock();
   return { clock, access: new Access(token, clock) };
+}
+
+interface Guessed {
+  readonly clock: HeldClock;
+  readonly guess: (times: number) => void;
 }
 
 const allows = (access: Access, headers: Record<string, string>, at = port) =>
@@ -54,26 +58,19 @@ test("the cookie is for this server's own pages alone", () => {
   assert.match(String(access.signIn(access.signInCode(), port, true)), /; Secure$/);
 });
 
-for (const [ms, isRight] of [
-  [59_999, true],
-  [60_000, false],
-] as const) {
-  test(`a code that is ${ms} ms old is ${isRight ? "taken" : "refused"}`, () => {
+for (const [what, before, isRight] of [
+  ["that is 59,999 ms old is taken", ({ clock }) => clock.pass(59_999), true],
+  ["that is 60,000 ms old is refused", ({ clock }) => clock.pass(60_000), false],
+  ["is taken after 4 wrong guesses", ({ guess }) => guess(4), true],
+  ["is void after 5 wrong guesses", ({ guess }) => guess(5), false],
+] as const satisfies readonly (readonly [string, (of: Guessed) => void, boolean])[]) {
+  test(`a code ${what}`, () => {
     const { access, clock } = openAccess();
     const code = access.signInCode();
-    clock.pass(ms);
-    assert.equal(access.signIn(code, port, false) !== undefined, isRight);
-  });
-}
-
-for (const [guesses, isRight] of [
-  [4, true],
-  [5, false],
-] as const) {
-  test(`a code is ${isRight ? "taken" : "void"} after ${guesses} wrong guesses`, () => {
-    const { access } = openAccess();
-    const code = access.signInCode();
-    for (let n = 0; n < guesses; n++) access.signIn("wrong", port, false);
+    const guess = (times: number) => {
+      for (let n = 0; n < times; n++) access.signIn("wrong", port, false);
+    };
+    before({ clock, guess });
     assert.equal(access.signIn(code, port, false) !== undefined, isRight);
   });
 }
@@ -115,8 +112,6 @@ test("a cookie of another port, or a forged one, is none", () => {
 });
 
 test("without a token there is no code", () => {
-  assert.throws(
-    () => new Access(undefined, new HeldClock()).signInCode(),
-    (error) => isThroughlineError(error, "THROUGHLINE_CONFIGURATION"),
-  );
+  const code = "THROUGHLINE_CONFIGURATION";
+  assert.throws(() => new Access(undefined, new HeldClock()).signInCode(), { code });
 });

@@ -3,7 +3,7 @@ import type { StoredMessage } from "../core/chat/message.ts";
 import type { MessageInput } from "../core/chat/message-input.ts";
 import { bucketOf, type Period } from "../core/chat/period.ts";
 import type { Resolution } from "../core/chat/provider-sessions.ts";
-import { ThroughlineError } from "../core/errors.ts";
+import { conflict } from "../core/errors.ts";
 import type { Timers } from "../core/timers.ts";
 import type { OpenTurn } from "../core/turns/open-turn.ts";
 import { storedWords, TurnLog } from "../core/turns/turn-log.ts";
@@ -134,8 +134,9 @@ function addBegin(router: Router): void {
 function addSteps(router: Router): void {
   const turnOf = async ({ id, turn: turnId }: { readonly id: string; readonly turn: string }) => {
     const turn = await router.ports.turns.opened(id, turnId);
-    const says = "this turn is not open on this server: begin it again with the same id";
-    if (turn === undefined) throw new ThroughlineError(says, { code: "THROUGHLINE_CONFLICT" });
+    if (turn === undefined) {
+      throw conflict("this turn is not open on this server: begin it again with the same id");
+    }
     heard(turn, router.ports.throughline.ports.timers);
     return turn;
   };

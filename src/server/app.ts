@@ -97,6 +97,8 @@ const withHeaders: MiddlewareHandler<Env> = async (context, next) => {
     if (!headers.has(name)) headers.set(name, value);
   }
   if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
+  // A HEAD asks what a GET would say: a stream without a reader would stay open.
+  if (context.req.raw.method === "HEAD") await context.res.body?.cancel();
 };
 
 /** Runs before every route, also one that does not exist: refuses other hosts, origins and bad paths. */

@@ -150,17 +150,6 @@ function addChanges(router: Router): void {
       return json(view);
     },
   });
-  router.post("/api/chats/{id}/clear", {
-    id: "clearChat",
-    summary: "Start over: messages so far are no longer shown or sent to a model",
-    description: "They stay in the log until the chat is forgotten. Its metadata stays too.",
-    answers: chatNow,
-    answer: async ({ params }) => {
-      await chats.clear(params.id);
-      watchers.publish("session", { chat_id: params.id, change: "cleared" });
-      return json(await chatView(throughline, turns, params.id));
-    },
-  });
 }
 
 const chatNow = { 200: { says: "The chat as it is now.", schema: schemaOf("chat") } };
@@ -168,15 +157,29 @@ const chatNow = { 200: { says: "The chat as it is now.", schema: schemaOf("chat"
 function addEdits(router: Router): void {
   const { throughline, turns, watchers } = router.ports;
   const { chats } = throughline;
+  /** Publishes what became of a chat, and answers with it. */
+  const changed = async (id: string, change?: "cleared" | "renamed" | "metadata") => {
+    if (change !== undefined) watchers.publish("session", { chat_id: id, change });
+    return json(await chatView(throughline, turns, id));
+  };
+  router.post("/api/chats/{id}/clear", {
+    id: "clearChat",
+    summary: "Start over: messages so far are no longer shown or sent to a model",
+    description: "They stay in the log until the chat is forgotten. Its metadata stays too.",
+    answers: chatNow,
+    answer: async ({ params: { id } }) => {
+      await chats.clear(id);
+      return changed(id, "cleared");
+    },
+  });
   router.post("/api/chats/{id}/rename", {
     id: "renameChat",
     body: renameBody,
     summary: "Give a chat a title",
     answers: chatNow,
-    answer: async ({ params, body }) => {
-      await chats.rename(params.id, body.title);
-      watchers.publish("session", { chat_id: params.id, change: "renamed" });
-      return json(await chatView(throughline, turns, params.id));
+    answer: async ({ params: { id }, body }) => {
+      await chats.rename(id, body.title);
+      return changed(id, "renamed");
     },
   });
   router.post("/api/chats/{id}/metadata", {
@@ -184,11 +187,10 @@ function addEdits(router: Router): void {
     body: metadataBody,
     summary: "Replace the metadata of a chat",
     answers: chatNow,
-    answer: async ({ params, body }) => {
+    answer: async ({ params: { id }, body }) => {
       // Whether it is an object is checked where it is stored.
-      await chats.setMetadata(params.id, body.metadata as JsonObject);
-      watchers.publish("session", { chat_id: params.id, change: "metadata" });
-      return json(await chatView(throughline, turns, params.id));
+      await chats.setMetadata(id, body.metadata as JsonObject);
+      return changed(id, "metadata");
     },
   });
   router.post("/api/chats/{id}/compact", {
@@ -200,7 +202,7 @@ function addEdits(router: Router): void {
       const { last_consolidated: count, up_to_seq = 0, summary } = body;
       if (summary !== undefined) await chats.compact(id, up_to_seq, summary);
       if (count !== undefined) await chats.setConsolidated(id, count);
-      return json(await chatView(throughline, turns, id));
+      return changed(id);
     },
   });
 }

@@ -4,7 +4,7 @@ import { chatFormatNames, chatFormats } from "../core/chat/chat-formats.ts";
 import { renderChat } from "../core/chat/render-chat.ts";
 import { foreignFile } from "./guard.ts";
 import { reportError } from "./problem.ts";
-import { disconnect, type Env, isHead, type Router } from "./router.ts";
+import { disconnect, type Env, type Router } from "./router.ts";
 
 const format = () =>
   z.enum(chatFormatNames, `must be one of ${chatFormatNames.join(", ")}`).optional();
@@ -44,10 +44,6 @@ export async function streamed(
   let next: IteratorResult<string, unknown> = await parts.next();
   // A generator would not end `parts` if it is cancelled before its first read.
   const cancel = async () => void (await parts.return(undefined));
-  if (isHead(context)) {
-    await cancel();
-    return new Response(null, { headers });
-  }
   const encoder = new TextEncoder();
   const pull = async (body: ReadableStreamDefaultController<Uint8Array>) => {
     let text = "";

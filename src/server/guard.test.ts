@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isThroughlineError } from "../core/errors.ts";
 import { allowedHosts, checkHostName, isLoopback, refusalOf } from "./guard.ts";
 
 const hosts = allowedHosts({ host: "127.0.0.1", port: 7423 }, ["nova.example", "nova.local:8443"]);
@@ -11,29 +10,15 @@ function refusal(host: string | undefined, more: Partial<Parameters<typeof refus
   return refusalOf({ ...none, host, url, target: undefined, readsPage: false, ...more }, hosts);
 }
 
-for (const [host, isAllowed] of [
-  ["127.0.0.1:7423", true],
-  ["localhost:7423", true],
-  ["[::1]:7423", true],
-  ["nova.example", true],
-  ["nova.example:7423", true],
-  ["LOCALHOST:7423", true],
-  ["Nova.Example", true],
-  ["nova.local:8443", true],
-  ["nova.local:7423", false],
-  ["nova.local", false],
-  ["127.0.0.1", false],
-  ["127.0.0.1:7424", false],
-  ["localhost", false],
-  ["evil.example:7423", false],
-  ["EVIL.example:7423", false],
-  ["a.nova.example", false],
-  ["127.0.0.2:7423", false],
-  [undefined, false],
-] as const) {
-  test(`the host ${host} is ${isAllowed ? "let in" : "turned away"}`, () => {
-    assert.equal(refusal(host) === undefined, isAllowed);
-  });
+const own = "127.0.0.1:7423 localhost:7423 [::1]:7423 LOCALHOST:7423";
+const named = "nova.example nova.example:7423 Nova.Example nova.local:8443";
+for (const host of `${own} ${named}`.split(" ")) {
+  test(`the host ${host} is let in`, () => assert.equal(refusal(host), undefined));
+}
+const noPort = "nova.local 127.0.0.1 localhost";
+const others = "nova.local:7423 127.0.0.1:7424 evil.example:7423 EVIL.example:7423 a.nova.example";
+for (const host of [undefined, ...`${noPort} ${others} 127.0.0.2:7423`.split(" ")]) {
+  test(`the host ${host} is turned away`, () => assert.notEqual(refusal(host), undefined));
 }
 
 for (const [host, origin, isAllowed] of [
@@ -122,41 +107,18 @@ test("an address of the network is a host, and every address is none", () => {
   assert.equal(allowedHosts({ host: "::", port: 1 }, []).size, 3);
 });
 
-for (const [name, isRight] of [
-  ["nova.example", true],
-  ["nova.example:8443", true],
-  ["192.168.1.5:80", true],
-  ["[fd00::1]:7423", true],
-  ["", false],
-  ["*", false],
-  ["*.example", false],
-  ["Nova.example", false],
-  ["nova.example:", false],
-  ["nova.example:99999", false],
-  ["http://nova.example", false],
-  ["nova.example/path", false],
-  ["-nova", false],
-] as const) {
-  test(`${JSON.stringify(name)} ${isRight ? "is" : "is not"} a host name`, () => {
-    const check = () => checkHostName(name);
-    if (isRight) check();
-    else assert.throws(check, (e) => isThroughlineError(e, "THROUGHLINE_CONFIGURATION"));
-  });
-}
+test("a host name is one in lower case, with or without a port", () => {
+  for (const name of "nova.example nova.example:8443 192.168.1.5:80 [fd00::1]:7423".split(" ")) {
+    checkHostName(name);
+  }
+  const wrong = "* *.example Nova.example nova.example: nova.example:99999 -nova";
+  for (const name of ["", "http://nova.example", "nova.example/path", ...wrong.split(" ")]) {
+    assert.throws(() => checkHostName(name), { code: "THROUGHLINE_CONFIGURATION" }, name);
+  }
+});
 
-for (const [host, isRight] of [
-  ["127.0.0.1", true],
-  ["127.1.2.3", true],
-  ["::1", true],
-  ["localhost", true],
-  ["0.0.0.0", false],
-  ["::", false],
-  ["127.0.0.1.example", false],
-  ["localhost.example", false],
-  ["192.168.1.5", false],
-  ["", false],
-] as const) {
-  test(`${JSON.stringify(host)} ${isRight ? "reaches only" : "may reach more than"} this machine`, () => {
-    assert.equal(isLoopback(host), isRight);
-  });
-}
+test("only loopback reaches only this machine", () => {
+  for (const host of "127.0.0.1 127.1.2.3 ::1 localhost".split(" ")) assert.ok(isLoopback(host));
+  const more = "0.0.0.0 :: 127.0.0.1.example localhost.example 192.168.1.5";
+  for (const host of ["", ...more.split(" ")]) assert.ok(!isLoopback(host), host);
+});

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../core/clock.ts";
-import { invalid, ThroughlineError } from "../core/errors.ts";
+import { conflict, invalid } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import { Lru } from "../core/lru.ts";
 
@@ -68,8 +68,6 @@ export class KnownKeys {
       return made.answer;
     }
     if (known.request === digest) return known.answer;
-    throw new ThroughlineError("this key was used for something else", {
-      code: "THROUGHLINE_CONFLICT",
-    });
+    throw conflict("this key was used for something else");
   }
 }

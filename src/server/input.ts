@@ -52,13 +52,8 @@ export async function readJson(
   body: Body = request.body,
 ): Promise<Json> {
   if (!jsonType.test(request.headers.get("content-type") ?? "")) {
-    throw new ThroughlineError("this route takes application/json", {
-      code: "THROUGHLINE_MEDIA_TYPE",
-    });
+    throw wrongType("this route takes application/json");
   }
-  assertNotEncoded(request);
-  const length = Number(request.headers.get("content-length") ?? 0);
-  if (length > maxBytes) throw bodyTooLarge(maxBytes);
   const text = decode(await readBytes(request, body, maxBytes));
   return text === "" ? {} : parseJson(text, "the body");
 }
@@ -82,11 +77,12 @@ export async function readForm(
   textBytes: number,
   body: Body = request.body,
 ): Promise<{ readonly fields: Record<string, string>; readonly files: readonly GivenFile[] }> {
-  assertNotEncoded(request);
-  const most = attachmentLimits.bytes + textBytes;
-  const length = Number(request.headers.get("content-length") ?? 0);
-  if (length > most) throw tooLarge(attachmentBounds);
-  const bytes = await readBytes(request, body, most, attachmentBounds);
+  const bytes = await readBytes(
+    request,
+    body,
+    attachmentLimits.bytes + textBytes,
+    attachmentBounds,
+  );
   const type = request.headers.get("content-type") ?? "";
   const fields: Record<string, string> = {};
   const files: GivenFile[] = [];
@@ -155,30 +151,28 @@ export async function readMedia(
 ): Promise<Buffer> {
   const [given = ""] = (request.headers.get("content-type") ?? "").split(";", 1);
   if (!types.includes(given.trim().toLowerCase())) {
-    throw new ThroughlineError(`this route takes ${types.join(" or ")}`, {
-      code: "THROUGHLINE_MEDIA_TYPE",
-    });
+    throw wrongType(`this route takes ${types.join(" or ")}`);
   }
-  assertNotEncoded(request);
   return readBytes(request, request.body, maxBytes);
 }
 
-/** @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: the bytes are compressed; none are decoded here. */
-function assertNotEncoded({ headers }: Request): void {
-  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
-  if (encoding === "" || encoding === "identity") return;
-  throw new ThroughlineError("a body is taken as it is, without a Content-Encoding", {
-    code: "THROUGHLINE_MEDIA_TYPE",
-  });
-}
-
-/** Counts as it reads: a chunked body does not say how long it is. */
+/**
+ * Counts as it reads: a chunked body does not say how long it is.
+ *
+ * @throws ThroughlineError `THROUGHLINE_MEDIA_TYPE`: the bytes are compressed; none are decoded here.
+ */
 async function readBytes(
   request: Request,
   body: Body,
   maxBytes: number,
   bounds = `a body has at most ${maxBytes} bytes`,
 ): Promise<Buffer> {
+  const { headers } = request;
+  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+  if (encoding !== "" && encoding !== "identity") {
+    throw wrongType("a body is taken as it is, without a Content-Encoding");
+  }
+  if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(bounds);
   const held = arriving.get(request);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -203,8 +197,8 @@ function decode(bytes: Buffer): string {
   }
 }
 
-function bodyTooLarge(maxBytes: number): ThroughlineError {
-  return tooLarge(`a body has at most ${maxBytes} bytes`);
+function wrongType(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_MEDIA_TYPE" });
 }
 
 const types: Readonly<Record<string, string>> = {

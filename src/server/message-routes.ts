@@ -8,7 +8,7 @@ import { pendingId } from "../core/chat/waiting.ts";
 import { isErased } from "../core/storage/batch.ts";
 import { withVariants } from "../core/turns/turn-log.ts";
 import { ifThere, noSuchChat } from "./chat-routes.ts";
-import { isHead, json, type Router } from "./router.ts";
+import { json, type Router } from "./router.ts";
 import {
   appendBody,
   before,
@@ -200,7 +200,7 @@ function addAttachment(router: Router): void {
       const bytes = await chats.attachment(chatId, sha256);
       const isPicture = kindOf(file) === "picture";
       const how = isPicture ? "inline" : "attachment";
-      return new Response(isHead(context) ? null : new Uint8Array(bytes), {
+      return new Response(new Uint8Array(bytes), {
         headers: {
           ...caching,
           // Nothing of a file that a person made may run, whatever a browser takes it for.

@@ -107,9 +107,8 @@ export class EventStream {
   }
 }
 
-/** The last keeps proxies from holding events back. */
-export const eventHeaders = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
-
 export function eventResponse(stream: EventStream): Response {
-  return new Response(stream.body, { headers: eventHeaders });
+  // The last keeps proxies from holding events back.
+  const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
+  return new Response(stream.body, { headers });
 }

@@ -5,9 +5,9 @@ import type { Turn, TurnProgress } from "../core/turns/turn.ts";
 import { messageIdFor, retryIdFor } from "./idempotency.ts";
 import type { Answer } from "./operation.ts";
 import { reportError } from "./problem.ts";
-import { disconnect, type Env, isHead, json, type Ports, type Router } from "./router.ts";
+import { disconnect, type Env, json, type Ports, type Router } from "./router.ts";
 import { answerBody, body, name, named, schemaOf, text } from "./schemas.ts";
-import { EventStream, eventHeaders, eventResponse } from "./sse.ts";
+import { EventStream, eventResponse } from "./sse.ts";
 import { answerJson, messageJson, retryJson, spoken } from "./wire.ts";
 
 const answers: Record<number, Answer> = {
@@ -189,7 +189,6 @@ function addTakingUp(router: Router): void {
       checkChatId(params.id);
       const turn = turns.running(params.id);
       if (turn === undefined) return new Response(null, { status: 204 });
-      if (isHead(context)) return new Response(null, { headers: eventHeaders });
       const stream = watchers.open(disconnect(context));
       void sendTurn(turn, stream, problemMaker(router.ports, turn, context));
       return eventResponse(stream);

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { disconnect, isHead, json, type Router } from "./router.ts";
+import { disconnect, json, type Router } from "./router.ts";
 import { schemaOf, whole } from "./schemas.ts";
-import { eventHeaders, eventResponse } from "./sse.ts";
+import { eventResponse } from "./sse.ts";
 
 /** What happens now: everything as events, and the working memories. */
 export function addWatchRoutes(router: Router): void {
@@ -17,11 +17,7 @@ export function addWatchRoutes(router: Router): void {
     answers: {
       200: { says: "Server-sent events.", types: ["text/event-stream"] },
     },
-    answer: (_, context) => {
-      return isHead(context)
-        ? new Response(null, { headers: eventHeaders })
-        : eventResponse(watchers.listen(disconnect(context)));
-    },
+    answer: (_, context) => eventResponse(watchers.listen(disconnect(context))),
   });
   router.get("/api/memory", {
     id: "getWorkingMemory",

@@ -6,7 +6,6 @@ import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
 import { HomePersona } from "../../src/app/home-persona.ts";
 import { personaRoutes } from "../../src/app/persona-routes.ts";
-import { builtInPersona } from "../../src/cli/home.ts";
 import { FactsFile } from "../../src/companion/commands/facts-file.ts";
 import { silentLogger } from "../../src/core/logger.ts";
 import { awake } from "../support/awake.ts";
@@ -38,7 +37,7 @@ async function onMemory(
 ): Promise<void> {
   const home = temporaryDirectory(t);
   fs.writeFileSync(join(home, "facts.md"), `${firstFact}\n`);
-  const given = { home, isEphemeral: false, persona: builtInPersona, configuredPersona: undefined };
+  const given = { home, isEphemeral: false, persona: undefined };
   const persona = new HomePersona(given, silentLogger);
   const options = {
     persona: () => persona.text(),

@@ -1,6 +1,7 @@
-// A process that uses a home as fast as it can: says things, erases and forgets. Each line that it prints
+// A process that uses a home: says things, erases and forgets. Each line that it prints
 // was acknowledged before it was printed. Once it is told anything, it forgets no more, which would empty
 // the journal. It ends by itself after some seconds at the latest.
+import { setTimeout as wait } from "node:timers/promises";
 import { openThroughline } from "../../src/core/throughline.ts";
 
 const [, , home = ""] = process.argv;
@@ -21,6 +22,7 @@ const notes = storage.documents("notes");
 for (let i = 0; performance.now() < endsAt; i++) {
   await Promise.all([0, 1, 2, 3].map((chat) => say(`chat:${chat}`, `m${chat}-${i}`, `word-${i}`)));
   note({ said: i });
+  await wait(3); // it is to leave the processor to others
   if (isTold || i % 4 > 0) continue;
   await say("chat:0", `e${i}`, `erase-${i}-me`);
   await say(`gone:${i % 3}`, `f${i}`, `forget-${i}-me`);

@@ -22,7 +22,7 @@ export async function everything(options: FixtureOptions = {}) {
   const software = { name: "throughline", version: "0.0.0" };
   const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
   const persona = new HomePersona(
-    { home, isEphemeral: false, persona: "You are kind.", configuredPersona: undefined },
+    { home, isEphemeral: false, persona: "You are kind." },
     silentLogger,
   );
   const settings = resolveSettings({ home }, readEnvironment({}, home));

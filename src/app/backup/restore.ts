@@ -5,11 +5,8 @@ import { counted, json } from "../../cli/format.ts";
 import { findHome } from "../../cli/home.ts";
 import { showProgress, tell, untilStopped, write } from "../../cli/io.ts";
 import { placeToHome } from "../../cli/out-path.ts";
-import { type Flags, readConfig } from "../../cli/settings.ts";
-import { configName } from "../../cli/settings-table.ts";
-import { printableLine } from "../../core/chat/printable.ts";
+import type { Flags } from "../../cli/settings.ts";
 import { concurrently } from "../../core/concurrently.ts";
-import { isThroughlineError } from "../../core/errors.ts";
 import { type Disk, type DiskFile, realDisk } from "../../core/storage/disk/disk.ts";
 import { contentText, filesAtOnce } from "./copy.ts";
 import { assertFree, create, newFolder } from "./new-folder.ts";
@@ -44,32 +41,11 @@ export async function restore(from: string, flags: Flags, context: Context): Pro
   ];
   const text = `${lines.join("\n")}\n`;
   await write(io.output, flags.json ? json({ directory, home, ...rest }) : text);
-  const decides = configuredPlaces(home);
-  if (decides !== "") {
-    await tell(io, `${configName} in it decides where what is said goes: ${decides}`);
-  }
   if (list.damaged.length > 0) {
     const what = counted(list.damaged.length, "file");
     await tell(io, `The backup was made of a damaged home. Damaged: ${what}; doctor shows which.`);
   }
 }
-
-/** What in a restored configuration names another machine. */
-function configuredPlaces(home: string): string {
-  try {
-    const { model, providers, store } = readConfig(home);
-    const said = Object.entries({ model, providers: providers?.join(" "), store });
-    const named = said.filter(([, value]) => value !== undefined);
-    return named
-      .map(([key, value]) => printableLine(`${key} ${withoutPassword(value)}`))
-      .join(", ");
-  } catch (error) {
-    if (!isThroughlineError(error)) throw error;
-    return printableLine(error.message);
-  }
-}
-
-const withoutPassword = (value = "") => value.replace(/\/\/[^/@]*@/, "//…@");
 
 /**
  * Makes a home of a backup. The home appears whole, after every file was compared with its checksum.

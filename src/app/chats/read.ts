@@ -1,5 +1,4 @@
 import type { z } from "zod";
-import type { Context } from "../../cli/command.ts";
 import { counted, json, localTime, table } from "../../cli/format.ts";
 import { type Io, tell, untilStopped, write } from "../../cli/io.ts";
 import { assertOutsideHome, writeNewFile } from "../../cli/out-path.ts";
@@ -20,7 +19,6 @@ import type {
   hits as hitList,
   session as sessionSchema,
 } from "../../server/answer-schemas.ts";
-import { withRoutes } from "../routes.ts";
 
 /** What `GET /api/chats/{id}` answers, of which the session is a part. */
 export type ServedChat = z.infer<typeof chatSchema>;
@@ -77,22 +75,6 @@ export async function list({ routes, settings, io, flags }: ChatCommand): Promis
   ]);
   await write(io.output, table(["CHAT", "LAST ACTIVE", "MESSAGES", "MODEL", "", "TITLE"], rows));
   if (page.cursor !== undefined) await tell(io, `More: --cursor ${page.cursor}`);
-}
-
-/** How many chats a shell offers. */
-const offeredChats = 200;
-
-/** The ids of the newest chats, for a shell; none where they cannot be read. It is no place for an error. */
-export async function chatIds(flags: Flags, context: Context): Promise<readonly string[]> {
-  try {
-    return await withRoutes(flags, context, async (routes) => {
-      const query = { limit: offeredChats };
-      const { chats } = await routes.json<ChatPage>("/api/chats", { query });
-      return chats.map(({ chat_id }) => chat_id);
-    });
-  } catch {
-    return []; // `sessions list` says why
-  }
 }
 
 export async function show({ routes, settings, io, flags, path }: ChatCommand): Promise<void> {

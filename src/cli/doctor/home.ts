@@ -42,7 +42,7 @@ export const homeChecks: Checker = async ({ home, store }, isOpen) => {
 };
 
 /** Whether the home exists, is a directory of this user, and is closed to other users. */
-export async function checkFolder(home: string, isBeside: boolean): Promise<Check> {
+async function checkFolder(home: string, isBeside: boolean): Promise<Check> {
   const notes: string[] = [];
   try {
     checkHome(home, { ...silentLogger, warn: (_, says) => notes.push(says) });
