@@ -257,6 +257,33 @@ for (const what of [
   });
 }
 
+test("a message that came with a file and was erased while a backup was made leaves no gap in it", async (t) => {
+  const { folder, home } = await smallHome(t);
+  await using throughline = await openThroughline({ home });
+  const { chats } = throughline;
+  let sent = 0;
+  let erased = 0;
+  let times = 1;
+  const disk = hookedDisk(quickDisk, async (call, path) => {
+    if (call === "open" && path === join(home, "chats/a.jsonl") && sent < times) {
+      const id = `m${++sent}`;
+      const bytes = Buffer.from(`picture ${id}`);
+      const sha256 = await chats.files.put("a", bytes);
+      const file = { name: "a.png", type: "image/png", size: bytes.length, sha256 };
+      await chats.append("a", [{ id, role: "user", content: "look", attachments: [file] }]);
+    } else if (call === "list" && path === home && erased < sent) {
+      await chats.erase("a", `m${++erased}`);
+    }
+  });
+  const { list, isIncomplete } = await backUp(home, join(folder, "backup"), { disk });
+  assert.deepEqual([sent, erased, list.damaged, isIncomplete], [1, 1, [], false]);
+  assert.doesNotMatch(contents(join(folder, "backup"))["chats/a.jsonl"] ?? "", /look/);
+  times = Number.POSITIVE_INFINITY;
+  const endless = backUp(home, join(folder, "none"), { disk });
+  await assert.rejects(endless, { code: "THROUGHLINE_UNAVAILABLE" });
+  assert.ok(!fs.existsSync(join(folder, "none")));
+});
+
 /** What a backup has of a chat, folders too. */
 function namesOf(directory: string, chatId: string): readonly string[] {
   const names = fs.readdirSync(join(directory, "chats"));

@@ -4,6 +4,7 @@ import type { Context } from "../../cli/command.ts";
 import {
   backupName,
   bytesOf,
+  endOfLog,
   hashInName,
   isHome,
   isLog,
@@ -41,7 +42,7 @@ import { takeLease } from "../../core/storage/files/lease.ts";
 import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
 import { isLoss } from "../../core/storage/files/quarantine.ts";
 import { journalFolder } from "../../core/storage/files/segments.ts";
-import { assertFree, create, newFolder } from "./new-folder.ts";
+import { assertFree, create, newFolder, removeTree } from "./new-folder.ts";
 import {
   type BackupFile,
   type BackupList,
@@ -63,6 +64,9 @@ interface MakingPorts extends BackupPorts {
 
 /** Number of files that are copied at once. */
 export const filesAtOnce = 8;
+
+/** Erasing what came while a copy was made tears the copy. It is rare, so a second copy is whole. */
+const mostCopies = 5;
 
 /** Waiting for a home that is being recovered: 10 seconds. */
 const recovery = { looks: 400, pauseMs: 25 } as const;
@@ -153,15 +157,12 @@ export async function makeBackup(ports: MakingPorts) {
 export function writeBackup(ports: MakingPorts, inUse: boolean) {
   const { disk, directory, version } = ports;
   return newFolder(disk, directory, "partial", async (folder) => {
-    const made_at = isoTime(ports.clock.now());
-    const index = readIndex(ports.home);
-    const copy = await copyHome(folder, ports);
-    ports.progress(`Checking: ${counted(copy.files.size, "file")}`);
-    const { damage, totals } = await verifyCopy(copy, folder, index, ports);
+    const copy = await copyWhole(folder, ports);
+    const { damage, totals } = copy;
     const lost = damage.filter(isLoss);
     const damaged = lost.map(({ file, key, reason }) => ({ path: file ?? key, reason }));
     const list: BackupList = {
-      made_at,
+      made_at: copy.madeAt,
       version,
       totals,
       damaged: damaged.sort(byPath),
@@ -193,6 +194,29 @@ async function isInUse({ home, hasStore, logger }: MakingPorts): Promise<boolean
   } catch (error) {
     if (!isThroughlineError(error, "THROUGHLINE_LOCKED")) throw error;
     return true;
+  }
+}
+
+/** Copies and verifies a home, and does both again where something was removed that came in between. */
+async function copyWhole(folder: string, ports: MakingPorts) {
+  const { disk, home, clock, progress } = ports;
+  for (let copies = 1; ; copies++) {
+    const madeAt = isoTime(clock.now());
+    const index = readIndex(home);
+    const copy = await copyHome(folder, ports);
+    progress(`Checking: ${counted(copy.files.size, "file")}`);
+    const { isTorn, ...verified } = await verifyCopy(copy, folder, index, ports);
+    if (!isTorn) return { ...copy, ...verified, madeAt };
+    if (copies === mostCopies) {
+      throw new Failed("messages were erased while they were copied. No backup was made", {
+        code: "THROUGHLINE_UNAVAILABLE",
+        wayOut: "Try again.",
+      });
+    }
+    for (const { name, kind } of await disk.list(folder)) {
+      const path = join(folder, name);
+      await (kind === "directory" ? removeTree(disk, path) : disk.unlink(path));
+    }
   }
 }
 
@@ -252,8 +276,7 @@ function groupsOf(paths: readonly string[]): readonly (readonly string[])[] {
 /** @returns `undefined`: it was removed since it was listed. */
 async function copyFile(path: string, folder: string, { disk, home, signal }: MakingPorts) {
   return readFrom(disk, await realPlace(home, path), async (source) => {
-    // A batch that is being written right now was acknowledged to no one: half of it is a torn end.
-    const end = await source.size();
+    const end = (isLog(path) ? await endOfLog(source) : undefined) ?? (await source.size());
     return create(disk, folder, path, (target) =>
       copyVerified(source, target, { path, end, signal }),
     );

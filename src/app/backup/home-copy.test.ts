@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { runCli, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { endOfLog } from "../../cli/doctor/home-files.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
 import { headerChange, putFrame } from "../../core/storage/files/journal-frame.ts";
 import { takeLease } from "../../core/storage/files/lease.ts";
@@ -86,6 +87,29 @@ test("a group of messages that the journal could not store is not waited for", a
   fs.rmSync(join(home, "journal/00000002.journal"));
   const waiting = whenRecovered({ disk: realDisk, home, signal }, 1);
   await assert.rejects(waiting, { code: "THROUGHLINE_UNAVAILABLE" });
+});
+
+test("a log is copied up to its last whole batch while one is being written, and whole with a damaged end", async (t) => {
+  const { home } = await homeWithChat(t);
+  const path = join(home, log);
+  const whole = fs.readFileSync(path);
+  const half = whole.length + 20;
+  const endWhile = async (change: () => void) => {
+    const file = await realDisk.open(path, "read");
+    try {
+      setTimeout(change, 60);
+      return await endOfLog(file);
+    } finally {
+      await file.close();
+    }
+  };
+  const next = Buffer.concat([whole, whole.subarray(0, 20)]);
+  fs.writeFileSync(path, next);
+  // It stays as it is: no write is under way.
+  assert.equal(await endWhile(() => undefined), half);
+  fs.writeFileSync(path, whole.subarray(0, -20));
+  // The first batch is completed, and the next one is begun at once.
+  assert.equal(await endWhile(() => fs.writeFileSync(path, next)), whole.length);
 });
 
 test("damage is copied as it is, and reported", async (t) => {

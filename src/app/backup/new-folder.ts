@@ -133,7 +133,7 @@ function isTaken(path: string, cause?: unknown): Failed {
   });
 }
 
-async function removeTree(disk: Disk, path: string): Promise<void> {
+export async function removeTree(disk: Disk, path: string): Promise<void> {
   for (const { name, kind } of await disk.list(path)) {
     const inner = join(path, name);
     await (kind === "directory" ? removeTree(disk, inner) : disk.unlink(inner));

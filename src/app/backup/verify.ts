@@ -171,6 +171,8 @@ export async function verifyCopy(
   const live = found.length === 0 ? [] : (await takeInventory(disk, home, true, signal)).found;
   const ids = new Set(live.map(findingId));
   const ofHome = found.filter((each) => ids.has(findingId(each)));
+  /** A message of the copy lacks its attachment, which the home had: copy it again. */
+  const isTorn = found.some((each) => each.kind === "missing_file" && !ofHome.includes(each));
   const all = [...files.values()];
   const packages = new Set(all.map(({ path }) => packageOf(path)));
   packages.delete(undefined);
@@ -184,7 +186,7 @@ export async function verifyCopy(
   };
   /** What is wrong with the home, confirmed or not. */
   const damage = await reportsOf(home, ofHome);
-  return { totals, damage };
+  return { totals, damage, isTorn };
 }
 
 /**

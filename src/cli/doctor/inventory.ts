@@ -21,7 +21,15 @@ import type { IndexEntry } from "../../core/storage/files/index-writer.ts";
 import { mayBeOurs } from "../../core/storage/files/log-end.ts";
 import { type Finding, findingId } from "../../core/storage/files/quarantine.ts";
 import { olderCopy } from "../../core/storage/files/reconcile.ts";
-import { hashInName, isDocument, isLog, listHome, sha256Of, unlessAbsent } from "./home-files.ts";
+import {
+  endOfLog,
+  hashInName,
+  isDocument,
+  isLog,
+  listHome,
+  sha256Of,
+  unlessAbsent,
+} from "./home-files.ts";
 
 /** Logs as the index knows them, by their path in the home. */
 export type IndexedLogs = ReadonlyMap<string, IndexEntry & { readonly key: string }>;
@@ -85,7 +93,7 @@ class Inventory {
       await readFrom(disk, join(folder, path), async (file) => {
         const size = await file.size();
         if (hash !== undefined) await this.#addAttachment(path, file, size, hash);
-        else if (isLog(path)) await this.#addLog(path, file, size);
+        else if (isLog(path)) await this.#addLog(path, file, (await endOfLog(file)) ?? size);
         else await this.#addDocument(path, file, size);
       });
     } catch (error) {
