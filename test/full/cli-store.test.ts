@@ -121,7 +121,7 @@ test("a store that went on is not overwritten: the refusal names what, and no co
   assert.ok(!refused.err.includes(password));
 });
 
-test("a move that was interrupted is told of, refused to everybody, and begins anew when it is run again", {
+test("a move that was interrupted is told of, refused to everybody, and starts over when it is run again", {
   skip,
 }, async (t) => {
   const { home, store } = places(t);
@@ -134,7 +134,7 @@ test("a move that was interrupted is told of, refused to everybody, and begins a
   }) as typeof io.errors.write;
   const stopped = await runCli(["export", "--to", store], { home, io });
   assert.equal(stopped.code, 130);
-  assert.match(stopped.err, /Stopped\. Run the same command again: it begins anew\.\n$/);
+  assert.match(stopped.err, /Stopped\. Run the same command again: it starts over\.\n$/);
   const refused = await runCli(["sessions", "list", "--store", store], { home });
   assert.match(
     refused.err,

@@ -125,7 +125,7 @@ export async function everything(storage: Storage): Promise<readonly string[]> {
   return lines;
 }
 
-/** Copies into a target, killed at its first write, its second and so on; each time another process begins anew. */
+/** Copies into a target, killed at its first write, its second and so on; each time another process starts over. */
 export async function copyKilled(
   from: Storage,
   to: Storage,

@@ -105,7 +105,7 @@ function copyUntilStopped(
         damaged: flags.withDamage ? "mark" : "refuse",
       });
     } catch (error) {
-      if (signal.aborted) await tell(io, "Stopped. Run the same command again: it begins anew.");
+      if (signal.aborted) await tell(io, "Stopped. Run the same command again: it starts over.");
       throw error;
     }
   });

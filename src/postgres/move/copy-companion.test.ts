@@ -149,7 +149,7 @@ test("until it ends the target says that a move is under way, and nobody begins 
   assert.equal((await chats.row("a")).message_count, 900);
 });
 
-test("an abort ends it between two appends, and the next call begins anew", async (t) => {
+test("an abort ends it between two appends, and the next call starts over", async (t) => {
   const { storage: source } = await storageWith(t, {
     a: Array.from({ length: 900 }, (_, index) => `${index}`),
   });

@@ -73,7 +73,7 @@ const longestWaitMs = 7_000;
  * chats and their attachments, runs, moods and documents. Records keep their ids and numbers, erased ones stay
  * erased, heads and documents are equal.
  *
- * A call that was killed is called again, and begins anew: until a copy is whole, its target holds nothing else.
+ * A call that was killed is called again, and starts over: until a copy is whole, its target holds nothing else.
  * The source is only read, and nothing may be written to it during the copy: it is held, if it can be. Eight logs
  * are copied at once, and each has one batch of about 2 MiB in memory.
  *
