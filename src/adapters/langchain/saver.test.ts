@@ -533,7 +533,7 @@ test("an agent of langchain remembers over a restart, tool results among it", as
 });
 
 /** Turns, and the megabytes that they may take; LangGraph's SQLite saver takes 23.5 and 340.7. */
-const [turns, megabytes] = isFull ? [400, 10] : [60, 1.5];
+const [turns, megabytes] = isFull ? [400, 10] : [30, 0.75];
 
 test(`${turns} turns of 1 kB take at most ${megabytes} MB`, async (t) => {
   const home = join(temporaryDirectory(t), "home");
