@@ -26,8 +26,8 @@ async function useChat(client: McpClient, chat_id: string): Promise<void> {
   assert.deepEqual(await client.call("session_append", { chat_id, messages }), first);
   const { hits } = await client.call("session_search", { query: word });
   assert.deepEqual([hits.length, hits[0].chat_id, hits[0].message.id], [1, chat_id, "m1"]);
-  const transcript = await client.read(`throughline://chats/${chat_id}/transcript?limit=10`);
-  assert.equal(transcript.messages[0].content, `The ${word}`);
+  const chat = await client.read(`throughline://chats/${chat_id}`);
+  assert.equal(chat.messages[0].content, `The ${word}`);
   const { isError, content } = await client.raw("session_append", { chat_id });
   assert.equal(isError, true);
   assert.match(content[0].text, /^THROUGHLINE_INVALID: messages: /);
@@ -114,22 +114,6 @@ test("without a server `throughline mcp` opens the home, and a kill during appen
   }
 });
 
-test("a reaction of a model is about the answer that its program appended last", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  const client = await connect(t, "v1", { home });
-  const said = ["One?", "Two?"].flatMap((content, n) => [
-    { role: "USER", content },
-    { id: `a${n}`, role: "ASSISTANT", content: `${content} Yes.` },
-  ]);
-  await client.call("session_append", { chat_id: "local:me", messages: said });
-  await client.call("remember_positively", { what: "agreed", trigger: "praise" });
-  await client.close();
-  const feedback = join(home, "feedback");
-  const [name = ""] = fs.readdirSync(feedback).filter((each) => /_positive_fb_\w+$/.test(each));
-  const { target } = JSON.parse(fs.readFileSync(join(feedback, name, "feedback.json"), "utf8"));
-  assert.deepEqual(target?.message_ids, ["a1"]);
-});
-
 test("a server that is killed and started elsewhere is found again, and a repeated append stores nothing twice", {
   skip: noSignals,
 }, async (t) => {
@@ -144,7 +128,7 @@ test("a server that is killed and started elsewhere is found again, and a repeat
   await assert.rejects(appending, /^Error: THROUGHLINE_(OUTCOME_UNKNOWN|UNAVAILABLE): /);
   await first.ended();
   await assert.rejects(client.call("session_list"), /^Error: THROUGHLINE_UNAVAILABLE: no server/);
-  await assert.rejects(client.read("throughline://chats"), /THROUGHLINE_UNAVAILABLE/);
+  await assert.rejects(client.read("throughline://chats/a"), /THROUGHLINE_UNAVAILABLE/);
   const second = new Process(t, ["serve", "--port", "0"], { home });
   await second.url();
   const all = await appendAll(client, "m", answered.length + 1);
@@ -154,25 +138,36 @@ test("a server that is killed and started elsewhere is found again, and a repeat
   assert.deepEqual(await idsIn(throughline), all);
 });
 
-test("`throughline mcp` ends with 0 and lets go of the home when its client closes stdin, at SIGTERM and at SIGHUP", {
+test("a reaction of a model is about the answer that its program appended last; SIGTERM and SIGHUP end `throughline mcp` with 0", {
   skip: noSignals,
 }, async (t) => {
   const home = join(temporaryDirectory(t), "home");
-  for (const end of ["stdin", "SIGTERM", "SIGHUP"] as const) {
+  const messages = ["One?", "Two?"].flatMap((content, n) => [
+    { id: `u${n}`, role: "USER", content },
+    { id: `a${n}`, role: "ASSISTANT", content: `${content} Yes.` },
+  ]);
+  for (const signal of isFull ? (["SIGTERM", "SIGHUP"] as const) : (["SIGTERM"] as const)) {
     const mcp = new Process(t, ["mcp"], { home });
-    mcp.child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
-    await mcp.prints("\n");
+    const call = async (id: number, name: string, args: object) => {
+      const params = { name, arguments: args };
+      const asked = { jsonrpc: "2.0", id, method: "tools/call", params };
+      mcp.child.stdin.write(`${JSON.stringify(asked)}\n`);
+      await mcp.prints(`"id":${id}`);
+    };
+    await call(1001, "session_append", { chat_id: "local:me", messages });
+    await call(1002, "remember_positively", { what: "agreed", trigger: "praise" });
     assert.ok(fs.existsSync(join(home, "lock.json")));
-    if (end === "stdin") mcp.child.stdin.end();
-    else mcp.child.kill(end);
-    const { code, out } = await mcp.ended();
-    assert.equal(code, 0, end);
-    assert.deepEqual(JSON.parse(out), { jsonrpc: "2.0", id: 1, result: {} });
-    assert.ok(!fs.existsSync(join(home, "lock.json")), end);
+    mcp.child.kill(signal);
+    assert.equal((await mcp.ended()).code, 0, signal);
+    assert.ok(!fs.existsSync(join(home, "lock.json")), signal);
   }
+  const feedback = join(home, "feedback");
+  const [name = ""] = fs.readdirSync(feedback).filter((each) => /_positive_fb_\w+$/.test(each));
+  const { target } = JSON.parse(fs.readFileSync(join(feedback, name, "feedback.json"), "utf8"));
+  assert.deepEqual(target?.message_ids, ["a1"]);
 });
 
-test("what a client asks right before the end of its input is answered", async (t) => {
+test("what a client asks right before the end of its input is answered, and the home is let go of", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const mcp = new Process(t, ["mcp"], { home });
   const ids = Array.from({ length: 20 }, (_, i) => i + 1);
@@ -183,7 +178,7 @@ test("what a client asks right before the end of its input is answered", async (
   });
   mcp.child.stdin.end(messages.map((each) => `${JSON.stringify(each)}\n`).join(""));
   const { code, out } = await mcp.ended();
-  assert.equal(code, 0);
+  assert.deepEqual([code, fs.existsSync(join(home, "lock.json"))], [0, false]);
   const answers = out.trim().split("\n");
   const answered = answers.map((line) => JSON.parse(line) as { id: number; result?: object });
   assert.deepEqual(

@@ -1,11 +1,10 @@
-// Servers on one database that are killed, stopped and woken in the middle of turns: with leases of two
-// seconds. test/full/postgres-servers.test.ts does it at full size, with those of the command line.
+// Servers on one database that are killed in the middle of turns: with leases of two seconds.
+// test/full/postgres-servers.test.ts does it at full size, with those of the command line, and stops and wakes them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inKeptDirectory } from "./support/kill-harness.ts";
 import { clusterDatabase } from "./support/server-cluster-database.ts";
 import { killClusterUnderLoad } from "./support/server-cluster-load.ts";
-import { stopAndWake } from "./support/server-cluster-scenes.ts";
 
 const { skip, make } = await clusterDatabase();
 const leaseMs = 2_000;
@@ -22,15 +21,5 @@ test("what 2 servers of 4 chats acknowledged is there once and in order after 1 
     t.diagnostic(JSON.stringify(counts));
     assert.ok(counts.turnsKilled >= 2);
     assert.ok(counts.readBack >= 2 * counts.answered);
-  });
-});
-
-test("C6: a server that was stopped in two turns, of which another took over one, writes nothing when it wakes, and goes on serving", {
-  skip,
-}, async (t) => {
-  const { store, pool } = await make();
-  await inKeptDirectory("stopped", async (directory) => {
-    const waitedMs = await stopAndWake({ directory, store, leaseMs }, pool);
-    t.diagnostic(`taken over after ${Math.round(waitedMs)} ms`);
   });
 });

@@ -124,8 +124,8 @@ function exportCommand({ moves }: InterchangeParts): AddCommand {
           ["export --to 'postgres://me@db/chats?companion=nova'", "copy to a database"],
           ["export --store postgres://me@db/chats --to ./home", "and back to files"],
         ],
-        `If a copy with --to is interrupted, run the same command again: it continues where it stopped. At the end
-each copy is read back and compared. The source is not changed. --to needs the home for itself: stop
+        `If a copy with --to is interrupted, run the same command again: it starts over. Each log of the copy
+has as many records and the same head. The source is not changed. --to needs the home for itself: stop
 \`throughline serve\` first. While it has the home, the other exports ask that server.`,
       )
       .action(async (flags) => {

@@ -11,14 +11,7 @@ import type { Loss } from "../../test/support/wrapped-pool.ts";
 import { type ErrorCode, errorName, isThroughlineError } from "../core/errors.ts";
 import { nameText } from "../core/storage/leases.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
-import {
-  everything,
-  message,
-  messageOfBytes,
-  messages,
-  numbered,
-  removal,
-} from "../testing/log-store-contract-fixtures.ts";
+import { everything, message, messages, numbered } from "../testing/log-store-contract-fixtures.ts";
 import { seededRandom } from "../testing/random.ts";
 import { ensureSchema } from "./schema.ts";
 
@@ -91,13 +84,6 @@ test("appends that come while one is on its way go together, by one statement", 
   for (const [i, key] of [..."bcdef"].entries()) {
     assert.deepEqual(await everything(log, key), numbered(messages(1, 3 + i)));
   }
-});
-
-test("an append that comes alone goes at once, by a statement of its own", { skip }, async () => {
-  const { log, watched } = await withSixLogs();
-  for (const key of "abc") await log.append(key, messages(3, 3));
-  assert.equal(watched.asked.length, 3);
-  assert.equal(groups(watched), 0);
 });
 
 test("what stands against one append of a group stands against no other", { skip }, async () => {
@@ -323,23 +309,6 @@ test("a group sets heads, labels and words as an append alone does", {
   assert.deepEqual(hits.map(({ key }) => key).sort(), ["b", "c", "d"]);
 });
 
-test("a long append, and one that hides a message, go alone and keep nobody waiting", {
-  skip,
-}, async () => {
-  const opened = await withSixLogs();
-  const { log, watched } = opened;
-  const { first, letGo } = held(opened);
-  const alone = [
-    log.append("b", messages(3, 40)),
-    log.append("c", [messageOfBytes("m3", 70_000)]),
-    log.append("d", [removal("r1", "m1")]),
-  ];
-  assert.deepEqual(await Promise.all(alone), [40, 3, 3]);
-  assert.equal(groups(watched), 0);
-  letGo();
-  await first;
-});
-
 test("more than fit into a group go as several, and a log's appends stay in order", {
   skip,
 }, async () => {
@@ -374,19 +343,6 @@ test("an append that begins a log under a lease is not one of a group", { skip }
   assert.deepEqual(await Promise.all([first, ...others]), [3, 2, 3]);
   assert.equal(watched.asked.length, 3, String(watched.asked));
   assert.deepEqual(await everything(log, "new"), numbered(messages(1, 2)));
-});
-
-test("a database that knows no such statement is asked for one once", { skip }, async () => {
-  const opened = await withSixLogs();
-  const { log, watched } = opened;
-  const text = `do $$ begin raise exception 'no' using errcode = '0A000'; end $$`;
-  watched.decide("throughline_append_group", { text });
-  const { first, letGo } = held(opened);
-  const others = [..."bc"].map((key) => log.append(key, messages(3, 3)));
-  letGo();
-  assert.deepEqual(await Promise.all([first, ...others]), [3, 3, 3]);
-  await Promise.all([..."abc"].map((key) => log.append(key, messages(4, 4))));
-  assert.equal(groups(watched), 1);
 });
 
 test("two servers that append to the same logs at once lose nothing and double nothing", {

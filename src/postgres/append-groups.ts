@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { append, recordColumns } from "./append.ts";
 import type { Begun, DriverContext } from "./database.ts";
-import { sqlState } from "./error-class.ts";
 import type { IndexedBatch } from "./indexed-batch.ts";
 import type { LogTarget } from "./locked-log.ts";
 import type { PostgresStatement } from "./pool.ts";
@@ -15,8 +14,6 @@ interface WaitingAppend extends WantedAppend {
 
 /** What one statement stores at most. A longer append goes alone, so that no other waits for it. */
 const most = { appends: 32, records: 16, characters: 64 * 1024 } as const;
-
-const featureNotSupported = "0A000";
 
 /** So long appends wait for those on their way; then they no longer wait for them. */
 const patienceMs = 50;
@@ -35,8 +32,6 @@ export class AppendGroups {
   /** What appends wait for: what was sent last, until it is back. */
   #newest: Promise<unknown> | undefined;
   #cancelPatience: (() => void) | undefined;
-  /** A database that keeps each log on a server of its own may not know such statements. */
-  #isUnknown = false;
 
   constructor(context: DriverContext, collection: string) {
     this.#context = context;
@@ -46,7 +41,7 @@ export class AppendGroups {
   /** As `append`. */
   append(wanted: WantedAppend): Promise<number> {
     const { database, timers } = this.#context;
-    if (this.#isUnknown || !mayJoin(wanted)) return this.#alone(wanted);
+    if (!mayJoin(wanted)) return this.#alone(wanted);
     if (this.#newest === undefined) {
       const appending = this.#alone(wanted);
       this.#goAhead(appending);
@@ -98,7 +93,6 @@ export class AppendGroups {
     const stored = "value" in outcome ? outcome.value.rows : [];
     const seqs = new Map(stored.map((row) => [Number(row["n"]), Number(row["seq"])]));
     const begun = "begun" in outcome ? outcome.begun : undefined;
-    if ("error" in outcome) this.#isUnknown ||= sqlState(outcome.error) === featureNotSupported;
     for (const [index, each] of group.entries()) {
       const rest = { until: each.until, isInDoubt: false, backends: [] };
       const seq = seqs.get(index + 1);

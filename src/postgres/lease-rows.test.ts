@@ -1,6 +1,5 @@
 // What a cluster leaves in the database, and what it does when the database is away.
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { test } from "node:test";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import type { JsonObject } from "../core/json.ts";
@@ -264,44 +263,6 @@ test(
     pool.isCut = false;
     const again = await storage.leases.acquire(chat);
     assert.equal(again.epoch > lease.epoch, true);
-  },
-);
-
-test("a log that somebody writes for longer than a lease costs its holder none", skip, async () => {
-  const companion = newCompanion();
-  await using storage = await join({ companion, leaseMs: 600 });
-  const lease = await storage.leases.acquire(chat);
-  const client = await admin?.connect();
-  await client?.query("begin");
-  const lock = "select 1 from throughline.logs where companion = $1 and key = $2 for update";
-  await client?.query(lock, [companion, chat.key]);
-  const text = "select alive_until from throughline.processes where companion = $1";
-  const seen = new Set<string>();
-  while (seen.size < 5) seen.add(String((await rows(`${text} `, [companion]))[0]?.["alive_until"]));
-  assert.equal(lease.lost.aborted, false);
-  await client?.query("rollback");
-  client?.release();
-});
-
-test(
-  "a holder that cannot reach the database knows that its lease is lost before it has lapsed",
-  skip,
-  async () => {
-    const companion = newCompanion();
-    const pool = new CutPool();
-    await using storage = await join({ companion, pool, leaseMs: 2_500, timeoutMs: 600 });
-    const lease = await storage.leases.acquire(chat);
-    pool.isCut = true;
-    await rows(
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1",
-      [`cut-${count}`],
-    );
-    await once(lease.lost, "abort");
-    const text = `select alive_until > clock_timestamp() as lasts from throughline.processes
-    where companion = $1`;
-    assert.deepEqual(await rows(text, [companion]), [{ lasts: true }]);
-    await lease.release();
-    pool.isCut = false;
   },
 );
 

@@ -74,13 +74,6 @@ test("notifications of its channel are received, of another they are not", async
   assert.equal(clients[0]?.isReleased, true);
 });
 
-test("a server that refuses to listen refuses the opening, and the connection is closed", async () => {
-  const { clients, listener, state } = listening();
-  state.refuses = "listen";
-  await assert.rejects(listener.open());
-  assert.equal(clients[0]?.isReleased, true);
-});
-
 test("a lost connection is replaced at once, and what comes over the old one is passed over", async () => {
   const { clients, events, listener, timers } = listening();
   await listener.open();

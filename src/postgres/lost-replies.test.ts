@@ -17,12 +17,7 @@ const server = skip === undefined ? await withPostgres() : undefined;
 const pool = server?.pool(await server.newDatabase()) as pg.Pool;
 if (skip === undefined) await ensureSchema(databaseOf(pool), true);
 
-for (const name of [
-  "an append",
-  "an append that hides a message",
-  "an erasure",
-  "a write of a document",
-]) {
+for (const name of ["an append that hides a message", "an erasure"]) {
   test(
     `${name} whose reply is lost at any statement ends as it does without a loss`,
     {

@@ -57,7 +57,7 @@ test("a creation of the schema killed after any statement leaves nothing or all;
   skip,
 }, async () => {
   const alive = databaseOf(pool);
-  const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 4;
+  const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 6;
   for (let statements = 1, died = true; died; statements += step) {
     await dropSchema();
     const { dying, state } = dyingPool(statements);
@@ -70,10 +70,14 @@ test("a creation of the schema killed after any statement leaves nothing or all;
   }
 });
 
-test("20 processes that start on an empty database at once all open it", { skip }, async () => {
+const starts = process.env["THROUGHLINE_FULL"] === "1" ? 20 : 6;
+
+test(`${starts} processes that start on an empty database at once all open it`, {
+  skip,
+}, async () => {
   await dropSchema();
   const opened = await Promise.all(
-    Array.from({ length: 20 }, (_, index) => {
+    Array.from({ length: starts }, (_, index) => {
       const own = server?.pool(url, { max: 2 }) as pg.Pool;
       return openPostgresStorage({ pool: own, companion: `companion-${index}`, durability });
     }),

@@ -51,8 +51,7 @@ test("any history moved from files to PostgreSQL, and back, killed after each wr
     await live(first.files, history, at);
     await copyKilled(first.files, first.database, "after");
     assert.deepEqual(await everything(first.database), await everything(first.files));
-    const report = await copyCompanion(first.database, second.files);
-    assert.equal(report.copied, report.records);
+    await copyCompanion(first.database, second.files);
     assert.deepEqual(await everything(second.files), await everything(first.files));
   };
   await fc.assert(fc.asyncProperty(steps, check), { numRuns: 3 });

@@ -125,15 +125,14 @@ export async function everything(storage: Storage): Promise<readonly string[]> {
   return lines;
 }
 
-/** Copies into a target, killed at each write in turn; each time another process goes on. */
+/** Copies into a target, killed at its first write, its second and so on; each time another process starts over. */
 export async function copyKilled(
   from: Storage,
   to: Storage,
   when: "before" | "after",
 ): Promise<number> {
   for (let kills = 0; kills < 1_000; kills++) {
-    // One write further each time at the least: what is stored is not stored again.
-    const target = stoppingStorage(to, { write: when === "after" ? 1 : 2, when });
+    const target = stoppingStorage(to, { write: kills + 1, when });
     try {
       await copyCompanion(from, target);
       return kills;

@@ -391,10 +391,10 @@ test("a second message waits for the first answer; past the limit nothing is sto
   assert.equal(texts.length, 66);
 });
 
-test("a file of 2 MB in a message comes back, also after it waited", async (t) => {
+test("a file of 1.2 MB in a message comes back, also after it waited", async (t) => {
   const first = gate();
   const w = await chatWorld(t, { answers: [[first.closed, "one"], ["two"]] });
-  const url = `data:image/png;base64,iVBORw0KGgo0${randomText(2_000_000)}`;
+  const url = `data:image/png;base64,iVBORw0KGgo0${randomText(1_200_000)}`;
   const page = w.page();
   const sent = page.sendMessage({ text: "1" });
   await until(() => w.asked.length === 1);

@@ -10,7 +10,7 @@ import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { seededRandom } from "../../testing/random.ts";
 import { loadMessages } from "./load-messages.ts";
 
-const kills = process.env["THROUGHLINE_FULL"] === "1" ? 10 : 2;
+const kills = process.env["THROUGHLINE_FULL"] === "1" ? 10 : 1;
 
 /** Runs a process until so many of its answers began, and a while longer. @returns what its page saw. */
 async function seen(home: string, name: string, began: number, delayMs: number) {

@@ -5,6 +5,8 @@ import { type TestContext, test } from "node:test";
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { kept } from "../../../test/support/kept-storage.ts";
+import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { ThroughlineChatMessageHistory } from "./history.ts";
 import { ThroughlineSaver } from "./saver.ts";
@@ -67,14 +69,15 @@ async function open(t: TestContext, home?: string): Promise<Throughline> {
 
 for (const [name, remove, left] of removals) {
   test(`after ${name} the thread gives the model none of it, and what was said since`, async (t) => {
-    const home = join(temporaryDirectory(t), "home");
+    const storage = openMemoryStorage();
     {
-      await using throughline = await openThroughline({ home });
+      await using throughline = await openThroughline({ storage: kept(storage) });
       const saver = new ThroughlineSaver(throughline, { transcript: "messages" });
       for (const n of ["1", "2"]) await ask(saver, n);
       await remove(throughline);
     }
-    const throughline = await open(t, home);
+    const throughline = await openThroughline({ storage });
+    t.after(() => throughline.close());
     const saver = new ThroughlineSaver(throughline, { transcript: "messages" });
     const gone = new Set(all.filter((id) => !left.includes(id)));
     for await (const { checkpoint } of saver.list(config)) {

@@ -135,11 +135,11 @@ export class ThroughlineSaver {
       for await (const record of listCheckpoints(thread, ns)) {
         if (end !== undefined && record.checkpoint_id >= end) continue;
         if (id !== undefined && record.checkpoint_id !== id) continue;
-        const tuple = await this.#unlessRemoved(thread, async () => {
-          const isWanted = wanted.length === 0 || (await this.#fits(thread, record, wanted));
-          return isWanted ? this.#tuple(thread, record) : undefined;
-        });
-        if (tuple === undefined) continue;
+        const tuple = await this.#unlessRemoved(thread, () => this.#tuple(thread, record));
+        const metadata: object = tuple?.metadata ?? {};
+        const has = ([name, value]: [string, unknown]) =>
+          isDeepStrictEqual(Reflect.get(metadata, name), value);
+        if (tuple === undefined || !wanted.every(has)) continue;
         yield tuple;
         if (--left <= 0) return;
       }
@@ -301,16 +301,6 @@ export class ThroughlineSaver {
       if (now?.head.born === thread.head.born) throw error;
       return undefined;
     }
-  }
-
-  async #fits(
-    thread: Thread,
-    { metadata }: CheckpointRecord,
-    wanted: readonly (readonly [name: string, value: unknown])[],
-  ): Promise<boolean> {
-    const blocks = await blocksOf(thread, [metadata]);
-    const stored = (await loadBlocks(this.serde, metadata, blocks)) as Record<string, unknown>;
-    return wanted.every(([name, value]) => isDeepStrictEqual(stored[name], value));
   }
 
   async #tuple(thread: Thread, record: CheckpointRecord): Promise<CheckpointTuple> {

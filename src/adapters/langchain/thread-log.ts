@@ -43,7 +43,7 @@ export interface Addition {
 }
 
 /** Threads of which it is remembered which blocks they have, and how many blocks of each. */
-const remembered = { threads: 256, blocks: 20_000 } as const;
+const remembered = { threads: 256, blocks: 4_000 } as const;
 
 /** A thread as its log was when it was read. */
 export interface Thread {

@@ -5,8 +5,9 @@ import {
   errorCodes,
   isThroughlineError,
   ThroughlineError,
+  unavailable,
 } from "../../core/errors.ts";
-import { isJsonObject, type JsonObject, parseJson } from "../../core/json.ts";
+import { isJsonObject, type JsonObject, parseJson, tooLarge } from "../../core/json.ts";
 import { failure, identity } from "./server.ts";
 
 /** Where the server is now. */
@@ -68,44 +69,40 @@ async function post(
   signal: AbortSignal,
 ): Promise<unknown> {
   if (target === undefined) {
-    throw failed(
-      "THROUGHLINE_UNAVAILABLE",
+    throw unavailable(
       "no server has this home any more: start `throughline serve` again, or restart this",
     );
   }
   const { url, token } = target;
-  let response: Response;
-  let text: string;
-  try {
-    response = await fetch(new URL("/mcp", url), {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        "mcp-protocol-version": "2025-11-25",
-        ...(token && { authorization: `Bearer ${token}` }),
-      },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...asked }),
-      signal,
-    });
-    text = await response.text();
-  } catch (cause) {
-    const { code } = ((cause as Error).cause ?? {}) as { readonly code?: unknown };
-    if (code === "ECONNREFUSED")
-      throw failed("THROUGHLINE_UNAVAILABLE", `the server at ${url} does not answer`, cause);
+  const sent = fetch(new URL("/mcp", url), {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2025-11-25",
+      ...(token && { authorization: `Bearer ${token}` }),
+    },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...asked }),
+    signal,
+  });
+  const read = sent.then(async (response) => ({ response, text: await response.text() }));
+  const { response, text } = await read.catch((cause: Error) => {
+    const { code } = (cause.cause ?? {}) as { readonly code?: unknown };
+    if (code === "ECONNREFUSED") throw unavailable(`the server at ${url} does not answer`, cause);
     const message = `the connection to ${url} broke off: repeat the call with the same ids`;
-    throw failed("THROUGHLINE_OUTCOME_UNKNOWN", message, cause);
-  }
-  if (response.status === 413)
-    throw failed("THROUGHLINE_TOO_LARGE", "this is larger than the server takes at once");
-  const { result, error, code, detail } = answerIn(text);
+    throw new ThroughlineError(message, { code: "THROUGHLINE_OUTCOME_UNKNOWN", cause });
+  });
+  if (response.status === 413) throw tooLarge("this is larger than the server takes at once");
+  const { result, error, code: said, detail } = answerIn(text);
   if (isJsonObject(error)) {
     throw new ProtocolError(Number(error["code"]), String(error["message"]), error["data"]);
   }
   if (response.ok && result !== undefined) return result;
-  const known = Object.keys(errorCodes).find((each) => each === code) as ErrorCode | undefined;
-  const message = `the server at ${url} refused this: ${detail ?? response.status}`;
-  throw failed(known ?? "THROUGHLINE_OUTCOME_UNKNOWN", message);
+  const known = Object.keys(errorCodes).find((each) => each === said) as ErrorCode | undefined;
+  const code = known ?? "THROUGHLINE_OUTCOME_UNKNOWN";
+  throw new ThroughlineError(`the server at ${url} refused this: ${detail ?? response.status}`, {
+    code,
+  });
 }
 
 /** The message in a body: of JSON, or the one with an id in a stream of events. */
@@ -118,8 +115,4 @@ function answerIn(text: string): JsonObject {
     if (isJsonObject(message) && (lines.length === 1 || message["id"] === 1)) return message;
   }
   return {};
-}
-
-function failed(code: ErrorCode, message: string, cause?: unknown): ThroughlineError {
-  return new ThroughlineError(message, { code, cause });
 }

@@ -187,7 +187,7 @@ test("a reset hides what was said from models and not from people; forgetting le
   const { session } = await client.call("session_reset", { chat_id });
   assert.equal(session.generation, 2);
   assert.deepEqual((await client.call("session_context", { chat_id })).messages, []);
-  const transcript = "throughline://chats/telegram%3A42/transcript";
+  const transcript = "throughline://chats/telegram%3A42";
   assert.equal((await client.read(transcript)).messages.length, 1);
   const { removed, unreachable } = await client.call("session_forget", { chat_id });
   assert.deepEqual(removed[0], { place: "transcript", count: 1 });
@@ -230,17 +230,14 @@ test("every result and every resource begins with the notice that what follows i
     await client.raw("session_reset", { chat_id: "a" }),
     await client.raw("remember_positively", { what: "x" }),
   ];
-  const resources = ["", "/a", "/a/transcript"].map((path) =>
-    client.read(`throughline://chats${path}`),
-  );
-  const read = await Promise.all(resources);
+  const resource = await client.read("throughline://chats/a");
   results.push(await client.raw("session_forget", { chat_id: "a" }));
   for (const { content, structuredContent } of results) {
     assert.deepEqual(JSON.parse(content[0].text), structuredContent);
     assert.match(content[0].text, /^\{"notice":"Everything below that people or models said/);
   }
   assert.equal(results[4]?.structuredContent.hits[0].message.content, words);
-  for (const resource of read) assert.equal(Object.keys(resource)[0], "notice");
+  assert.equal(Object.keys(resource)[0], "notice");
 });
 
 test("what only one model or one framework can use of a message is in no result", async (t) => {
@@ -251,48 +248,39 @@ test("what only one model or one framework can use of a message is in no result"
   const message = { id: "m1", role: "assistant", content: "Hello", provider: "openai" } as const;
   await chats.append("a", [{ ...message, provider_data: signature, exact }]);
   const { hits } = await client.call("session_search", { query: "hello" });
-  const { messages } = await client.read("throughline://chats/a/transcript");
+  const { messages } = await client.read("throughline://chats/a");
   for (const shown of [hits[0].message, messages[0]]) {
     assert.partialDeepStrictEqual(shown, message);
     assert.ok(!JSON.stringify(shown).includes("signature"));
   }
 });
 
-const strange = ["telegram:42", "a/b", "50 % of ?x=1#y", "Größe 😀", "{chatId}", "a/transcript"];
-for (const id of strange) {
-  test(`the chat ${id} has its resources, whose addresses the list gives`, async (t) => {
-    const client = await mounted(t);
-    await client.say(id, "one", "two", "three");
-    const { resources } = await client.resources();
+test("each chat has a resource, whose address the list gives: its row, its session and what was said", async (t) => {
+  const client = await mounted(t);
+  const strange = ["telegram:42", "a/b", "50 % of ?x=1#y", "Größe 😀", "{chatId}", "a/transcript"];
+  for (const id of strange) await client.say(id, "one", "two", "three");
+  const { resources } = await client.resources();
+  for (const id of strange) {
     const listed = resources.find(({ name }: { name: string }) => name === id);
     assert.equal(listed.uri, `throughline://chats/${encodeURIComponent(id)}`);
-    const { chat, session } = await client.read(listed.uri);
+    const { chat, session, messages } = await client.read(listed.uri);
     assert.deepEqual([chat.chat_id, session], [id, null]);
-    const contents = async (query: string) => {
-      const { messages, before } = await client.read(`${listed.uri}/transcript${query}`);
-      return [before, ...messages.map(({ content }: { content: string }) => content)];
-    };
-    assert.deepEqual(await contents(""), [undefined, "one", "two", "three"]);
-    assert.deepEqual(await contents("?limit=1"), [3, "three"]);
-    assert.deepEqual(await contents("?limit=1&before=3"), [2, "two"]);
-    assert.deepEqual(await contents("?before=2"), [undefined, "one"]);
-  });
-}
+    const contents = messages.map(({ content }: { content: string }) => content);
+    assert.deepEqual(contents, ["one", "two", "three"]);
+  }
+});
 
-for (const [path, says] of [
-  ["/nothing", /THROUGHLINE_NOT_FOUND/],
-  ["/a/transcript?limit=x", /THROUGHLINE_INVALID: limit/],
-  ["/a/transcript?limit=0", /THROUGHLINE_INVALID: limit/],
-  ["/a/transcript?colour=red", /THROUGHLINE_INVALID: .*"colour"/],
-  ["/%E0%A4%A", /THROUGHLINE_INVALID: the chat's id is not well encoded/],
-  ["/a/b", /[Nn]ot found/],
-] as const) {
-  test(`reading throughline://chats${path} is an error of the protocol`, async (t) => {
-    const client = await mounted(t);
-    await client.say("a", "Hello");
+test("reading a resource that there is not is an error of the protocol", async (t) => {
+  const client = await mounted(t);
+  await client.say("a", "Hello");
+  for (const [path, says] of [
+    ["/nothing", /THROUGHLINE_NOT_FOUND/],
+    ["/%E0%A4%A", /THROUGHLINE_INVALID: the chat's id is not well encoded/],
+    ["/a/b", /[Nn]ot found/],
+  ] as const) {
     await assert.rejects(client.read(`throughline://chats${path}`), says);
-  });
-}
+  }
+});
 
 test("a handler without a version, or with an option that there is not, is refused", async (t) => {
   const { throughline } = await mounted(t);

@@ -68,7 +68,7 @@ const adds = { readOnlyHint: false, destructiveHint: false, openWorldHint: false
 const destroys = { readOnlyHint: false, destructiveHint: true, openWorldHint: false } as const;
 
 /** @throws ThroughlineError `THROUGHLINE_INVALID`: it names the field, never the value. */
-export function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
   const lines = error.issues.slice(0, 5).map(({ path, message }) => {

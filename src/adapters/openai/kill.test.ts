@@ -11,7 +11,7 @@ import { openThroughline } from "../../core/throughline.ts";
 import { seededRandom } from "../../testing/random.ts";
 import { ThroughlineSession } from "./session.ts";
 
-const kills = process.env["THROUGHLINE_FULL"] === "1" ? 10 : 2;
+const kills = process.env["THROUGHLINE_FULL"] === "1" ? 10 : 1;
 const chat = "telegram:42";
 
 test(`after each of ${kills} kills no message is missing whose first model call began, and nothing is there twice`, async (t) => {

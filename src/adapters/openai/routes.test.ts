@@ -266,10 +266,10 @@ test("errors are OpenAI's, with our codes, and nothing is stored", async (t) => 
   const wrong: readonly (readonly [items: unknown, message: RegExp])[] = [
     [[], /items/],
     ["no list", /items/],
-    [[{ content: "x" }], /items\[0\] has neither type nor role/],
-    [[user("x"), { type: "message", role: "user" }], /items\[1\] has no content/],
-    [[{ type: "function_call", call_id: "c", arguments: "{}" }], /items\[0\] has no name/],
-    [[{ type: "function_call_output", call_id: "c" }], /items\[0\] has no output/],
+    [[{ content: "x" }], /items\.0: has neither type nor role/],
+    [[user("x"), { type: "message", role: "user" }], /items\.1: has no content/],
+    [[{ type: "function_call", call_id: "c", arguments: "{}" }], /items\.0: has no name/],
+    [[{ type: "function_call_output", call_id: "c" }], /items\.0: has no output/],
     [[{ type: "item_reference", id: "x" }], /give the item itself/],
     [[{ role: "nobody", content: "x" }], /role/],
   ];

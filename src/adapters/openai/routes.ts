@@ -6,7 +6,6 @@ import { fitting } from "../../core/answer-size.ts";
 import { checkMetadata } from "../../core/chat/chat-head.ts";
 import { notFound } from "../../core/chat/chat-log.ts";
 import type { StoredMessage } from "../../core/chat/message.ts";
-import { invalid } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { parseInput, queryOf, readJson } from "../../server/input.ts";
 import type { ServerFeature } from "../../server/options.ts";
@@ -15,10 +14,15 @@ import { json, type Router } from "../../server/router.ts";
 import { messageJson } from "../../server/wire.ts";
 import { ConversationItems, problemOf } from "./conversation-items.ts";
 
-const item = z.looseObject({
-  type: z.string().optional(),
-  role: z.enum(["user", "assistant", "system", "developer"]).optional(),
-});
+const item = z
+  .looseObject({
+    type: z.string().optional(),
+    role: z.enum(["user", "assistant", "system", "developer"]).optional(),
+  })
+  .superRefine((given, context) => {
+    const problem = problemOf(given);
+    if (problem !== undefined) context.addIssue(problem);
+  });
 const items = () => z.array(item).max(900);
 const created = () =>
   z.strictObject({
@@ -59,7 +63,7 @@ function addConversations(router: Router): void {
     const id = `conv_${ports.newId()}`;
     return begin(async () => {
       const conversation = new ConversationItems(throughline, id);
-      const inputs = await conversation.inputs(checkedItems(body.items ?? []));
+      const inputs = await conversation.inputs(body.items ?? []);
       const stored = await chats.change(id, async (transaction) => {
         transaction.control("metadata", { metadata });
         transaction.set({ metadata });
@@ -92,10 +96,9 @@ function addItems(router: Router): void {
   };
   router.serve("post", path, async ({ req }) => {
     const body = parseInput(added(), await readJson(req.raw, limits.bodyBytes), "the body");
-    const given = checkedItems(body.items);
     return begin(async () => {
       const conversation = of(req.param());
-      const { stored, data } = await conversation.add(given);
+      const { stored, data } = await conversation.add(body.items);
       publishStored(router, idOf(req.param()), stored);
       return json(listOf(data, false));
     });
@@ -123,15 +126,6 @@ function addItems(router: Router): void {
 function listOf(data: readonly { readonly id: string }[], hasMore: boolean): object {
   const [first, last] = [data[0]?.id ?? null, data.at(-1)?.id ?? null];
   return { object: "list", data, first_id: first, last_id: last, has_more: hasMore };
-}
-
-/** @throws ThroughlineError `THROUGHLINE_INVALID`: an item of a kind that there is not, or not whole. */
-function checkedItems(given: readonly z.output<typeof item>[]) {
-  given.forEach((each, index) => {
-    const problem = problemOf(each);
-    if (problem !== undefined) throw invalid(`items[${index}] ${problem}`);
-  });
-  return given;
 }
 
 function idOf({ id }: Readonly<Record<string, string | undefined>>): string {

@@ -333,14 +333,14 @@ test("a compaction that a model makes in a run ends the turn", async () => {
   assert.equal((await c.transcript()).at(-1), "assistant: short now");
 });
 
-test("a screenshot of 3 MB and a result of 3 MB come back whole, and forgetting leaves no byte of them", async (t) => {
+test("a screenshot and a result of 1.2 MB come back whole, and forgetting leaves no byte of them", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const c = await companion({ home });
-  const base64 = randomText(2_300_000).replaceAll("0", "canary");
+  const base64 = randomText(1_200_000).replaceAll("0", "canary");
   const image = `data:image/png;base64,${base64.slice(0, base64.length - (base64.length % 4))}`;
   const screenshot = { type: "input_image", image };
   const asked = { role: "user", content: [{ type: "input_text", text: "See" }, screenshot] };
-  const long = randomText(2_300_000).replaceAll("0", "canary");
+  const long = randomText(1_200_000).replaceAll("0", "canary");
   const agent = agentWithTool(
     (input) => {
       return input.some(({ type }) => type === "function_call_result") ? usual(input) : [call("c")];

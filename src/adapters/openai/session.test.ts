@@ -231,31 +231,6 @@ for (const [kind, open] of Object.entries(kinds)) {
     await Promise.all([apply(), apply(), apply()]);
     assert.deepEqual(await s.getItems(), [user("one"), user("once")]);
   });
-
-  says("an object without a prototype is one like any other", async (s) => {
-    const data = Object.assign(Object.create(null), { source: "x" });
-    const item = user("one", { providerData: data });
-    await s.applyHistoryTransaction(append("op", [item]));
-    await s.applyHistoryTransaction(append("op", await s.getItems()));
-    await s.applyHistoryTransaction(replace("op-2", [item], [user("two")]));
-    assert.deepEqual(await s.getItems(), [user("two")]);
-  });
-
-  says("the id of a transaction is read once", async (s) => {
-    let reads = 0;
-    const args = {
-      get operationId() {
-        reads++;
-        return reads === 1 ? "op" : "changed";
-      },
-      transaction: { type: "append_items", items: [user("once")] } as never,
-    };
-    await s.applyHistoryTransaction(args);
-    assert.equal(reads, 1);
-    reads = 0;
-    await s.applyHistoryTransaction(args);
-    assert.deepEqual(await s.getItems(), [user("once")]);
-  });
 }
 
 for (const kind of ["append_items", "replace_suffix"] as const) {

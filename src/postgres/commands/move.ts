@@ -105,7 +105,7 @@ function copyUntilStopped(
         damaged: flags.withDamage ? "mark" : "refuse",
       });
     } catch (error) {
-      if (signal.aborted) await tell(io, "Stopped. Run the same command again to continue.");
+      if (signal.aborted) await tell(io, "Stopped. Run the same command again: it starts over.");
       throw error;
     }
   });
@@ -144,14 +144,14 @@ function withWayOut(error: unknown): unknown {
 }
 
 function text(
-  { logs, records, documents, files, copied }: CopyReport,
+  { logs, records, documents, files }: CopyReport,
   about: { readonly to: string; readonly home: string; readonly stays: readonly string[] },
 ): string {
   const attachments = files === 0 ? "" : `, ${counted(files, "attachment")}`;
   const what = `${counted(records, "record")} in ${counted(logs, "log")}${attachments}`;
   const lines = [
-    `Copied to ${about.to}: ${what} and ${counted(documents, "document")}, ${copied} of the records in this run.`,
-    "The copy was read back and is identical.",
+    `Copied to ${about.to}: ${what} and ${counted(documents, "document")}.`,
+    "Every log has as many records there, and the same head.",
   ];
   if (about.stays.length > 0) {
     lines.push(`Not copied, still in ${about.home}: ${about.stays.join(", ")}`);

@@ -6,8 +6,6 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Process, runCli, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { noPostgres, withPostgres } from "../../../test/support/test-postgres.ts";
-import { parsePostgresUrl } from "../../cli/store-location.ts";
-import { openPool } from "./open-pool.ts";
 
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;
@@ -75,19 +73,4 @@ test("serve ends some seconds after SIGTERM at the latest, though the database f
   other.child.kill("SIGTERM");
   // With 1 when it was asking something just then.
   assert.notEqual(await endsWithin(6_000, other), null);
-});
-
-test("a connection that still waits for an answer does not hold the end of its pool", {
-  skip,
-}, async (t) => {
-  const { store, silence } = await silentWay(t);
-  const { pool, end } = await openPool(parsePostgresUrl(store, "--store"));
-  const taken = await pool.connect();
-  taken.on("error", () => undefined);
-  silence();
-  const asked = assert.rejects(taken.query("select 1")).then(() => taken.release(true));
-  const before = performance.now();
-  await end();
-  assert.ok(performance.now() - before < 2_000);
-  await asked;
 });

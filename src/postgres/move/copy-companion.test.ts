@@ -127,46 +127,6 @@ test("a chat that was forgotten at the source is not copied, and may not come ba
   assert.equal(await chatLogs(target).tail("a", 0), undefined);
 });
 
-/** The last write of a copy, which is the note that it is whole. */
-async function lastWrite(t: TestContext, source: Storage): Promise<number> {
-  for (let write = 1; ; write++) {
-    const { storage: trial } = await storageWith(t, {});
-    const stopped = stoppingStorage(trial, { write, when: "after" });
-    await copyCompanion(source, stopped).catch(() => undefined);
-    if ((await moveUnderWay(trial)) === undefined) return write;
-  }
-}
-
-test("what the source changed while the copy was interrupted is changed in the copy", async (t) => {
-  const { storage: source, throughline } = await storageWith(t, {
-    a: ["secret", "2"],
-    b: ["1"],
-    c: ["1"],
-  });
-  const documents = source.documents("session");
-  await documents.write("session", { feels: "joy" });
-  await documents.write("repaired-1", { old: true });
-  const { storage: target } = await storageWith(t, {});
-  const stopped = stoppingStorage(target, { write: await lastWrite(t, source), when: "before" });
-  await assert.rejects(copyCompanion(source, stopped), { name: "Stopped" });
-  assert.equal((await chatLogs(target).tail("a", 0))?.seq, 2);
-  await throughline.chats.erase("a", "a:secret");
-  await throughline.chats.forget("b");
-  await say(throughline, "c", ["2"]);
-  await documents.write("session", { feels: "fear" });
-  await documents.delete("repaired-1");
-  await copyCompanion(source, target);
-  const erased = await chatLogs(target).find("a", "a:secret");
-  assert.deepEqual(erased, { id: "a:secret", seq: 1, _type: "metadata", kind: "erased" });
-  for (const id of ["a", "b", "c"]) {
-    assert.deepEqual(await chatLogs(target).tail(id, 9), await chatLogs(source).tail(id, 9));
-  }
-  assert.deepEqual(await target.documents("session").keys(), ["session"]);
-  assert.deepEqual((await target.documents("session").read("session"))?.value, { feels: "fear" });
-  const copied = await openThroughline({ storage: kept(target) });
-  assert.ok(await copied.chats.forgottenAt("b"));
-});
-
 test("until it ends the target says that a move is under way, and nobody begins on a part", async (t) => {
   const { storage: source } = await storageWith(t, {
     a: Array.from({ length: 900 }, (_, index) => `${index}`),
@@ -183,13 +143,13 @@ test("until it ends the target says that a move is under way, and nobody begins 
   await assert.rejects(openThroughline({ storage: kept(target) }), refused);
   assert.equal((await chatLogs(target).tail("a", 0))?.seq, 256, "nothing was touched");
   const report = await copyCompanion(source, target);
-  assert.deepEqual([report.copied, report.records], [644, 900]);
+  assert.equal(report.records, 900);
   assert.equal(await moveUnderWay(target), undefined);
   const { chats } = await openThroughline({ storage: kept(target) });
   assert.equal((await chats.row("a")).message_count, 900);
 });
 
-test("an abort ends it between two appends, and the next call goes on from there", async (t) => {
+test("an abort ends it between two appends, and the next call starts over", async (t) => {
   const { storage: source } = await storageWith(t, {
     a: Array.from({ length: 900 }, (_, index) => `${index}`),
   });
@@ -203,7 +163,7 @@ test("an abort ends it between two appends, and the next call goes on from there
   await assert.rejects(copyCompanion(source, target, options), { message: "stop" });
   assert.equal((await chatLogs(target).tail("a", 0))?.seq, 512);
   const report = await copyCompanion(source, target);
-  assert.deepEqual([report.copied, report.records], [388, 900]);
+  assert.equal(report.records, 900);
 });
 
 test("progress counts logs and records", async (t) => {
