@@ -182,7 +182,7 @@ test("a fresh start; SIGKILL and a start at once are a crash_recovery; SIGTERM a
 
 // R1, R2.
 const kills = isFull ? 3 : 1;
-test(`after ${kills} SIGKILLs in a row before the first save, what was said and felt and who was seen are there`, {
+test(`after ${isFull ? "3 SIGKILLs in a row, each" : "a SIGKILL"} before the first save, what was said and felt and who was seen are there`, {
   skip: noSignals,
 }, async (t) => {
   const home = newHome(t);

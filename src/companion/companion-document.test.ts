@@ -105,10 +105,13 @@ test("what was written has the original's fields first, and reads back equal, wi
   const written = JSON.parse(JSON.stringify(companionDocument(parts)));
   assert.deepEqual(Object.keys(written).slice(0, 12), Object.keys(original));
   const { emotions, conversation } = written;
-  assert.deepEqual({ emotions, conversation }, {
-    emotions: original.emotions,
-    conversation: original.conversation,
-  });
+  assert.deepEqual(
+    { emotions, conversation },
+    {
+      emotions: original.emotions,
+      conversation: original.conversation,
+    },
+  );
   const document = read(written);
   const left = { ownOthers: { mood_since: 5 }, others: { color: "red" } };
   assert.deepEqual(document, { ...parts, ...left });

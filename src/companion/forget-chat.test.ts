@@ -318,15 +318,15 @@ async function world(newer: readonly JsonObject[]) {
 }
 
 test("a document that is written while a chat is forgotten in it keeps what is new, without the chat", async () => {
-    const newest = documentOf([
-      ["gone", "secret 1"],
-      ["kept", "Hello"],
-      ["gone", "secret 2"],
-    ]);
-    const { late, stored } = await world([newest]);
-    assert.equal(await forgetLeft({ storage: late, clock: systemClock }, "gone"), 2);
-    const document = await stored();
-    assert.deepEqual(document["conversation"], [said("USER", "Hello")]);
-    const { conversation_chats } = document["throughline"] as JsonObject;
-    assert.deepEqual(conversation_chats, ["kept"]);
+  const newest = documentOf([
+    ["gone", "secret 1"],
+    ["kept", "Hello"],
+    ["gone", "secret 2"],
+  ]);
+  const { late, stored } = await world([newest]);
+  assert.equal(await forgetLeft({ storage: late, clock: systemClock }, "gone"), 2);
+  const document = await stored();
+  assert.deepEqual(document["conversation"], [said("USER", "Hello")]);
+  const { conversation_chats } = document["throughline"] as JsonObject;
+  assert.deepEqual(conversation_chats, ["kept"]);
 });

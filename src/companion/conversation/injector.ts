@@ -39,7 +39,10 @@ const throttleMs = 3_000;
 const acknowledgeTimeoutMs = 30_000;
 
 /** Sends once in 3 s at most. @param send returns whether something was sent. */
-export function throttled({ clock, timers }: Pick<Runtime, "clock" | "timers">, send: () => boolean) {
+export function throttled(
+  { clock, timers }: Pick<Runtime, "clock" | "timers">,
+  send: () => boolean,
+) {
   let nextAt = Number.NEGATIVE_INFINITY;
   let cancel = () => {};
   let isClosed = false;

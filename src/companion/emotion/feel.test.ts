@@ -244,7 +244,11 @@ const rows: readonly [mood: Mood, levels: readonly number[], more: Partial<Ancho
 test("the levels, boredom and the voice make the mood that they made in the original", () => {
   for (const [mood, [joy = 0, sadness = 0, anger = 0, fear = 0, disgust = 0], more] of rows) {
     const state = bornWith({ levels: { joy, sadness, anger, fear, disgust }, ...more });
-    assert.equal(feel(config, state).mood, mood, JSON.stringify([joy, sadness, anger, fear, disgust]));
+    assert.equal(
+      feel(config, state).mood,
+      mood,
+      JSON.stringify([joy, sadness, anger, fear, disgust]),
+    );
   }
 });
 
@@ -302,4 +306,3 @@ test("an override shows for 10 s, that instant included, and the derived mood go
     assert.equal(felt.override?.until, mood === "sad" ? bornAt + 10_000 : undefined);
   }
 });
-
