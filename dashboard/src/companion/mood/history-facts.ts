@@ -152,7 +152,7 @@ function moodShares(history: MoodHistory): Share[] {
 }
 
 /** When the first run in the history was up; `undefined`: none was. */
-export function knownSince({ from, to, runs }: Pick<MoodHistory, "from" | "to" | "runs">) {
+function knownSince({ from, to, runs }: Pick<MoodHistory, "from" | "to" | "runs">) {
   const starts = runs.filter((run) => (run.to ?? to) > from).map((run) => Math.max(run.from, from));
   return starts.length === 0 ? undefined : Math.min(...starts);
 }

@@ -2,7 +2,7 @@ import type { Wound } from "../../api/openapi-types.ts";
 import { percent, spanInWords } from "../../ui/in-words.ts";
 import { inWords } from "./words.ts";
 
-export interface WoundCourse {
+interface WoundCourse {
   /** The level at which it holds each emotion now. */
   readonly floors: readonly (readonly [emotion: string, level: number])[];
   /**
