@@ -225,7 +225,7 @@ function due<T>(values: readonly T[], index: number, among: number): readonly T[
   return found.length > 0 ? found : values.slice(index % values.length).slice(0, 1);
 }
 /** Of a document and of a log: one value of so many. */
-const among = isFull ? { document: 1, log: 4 } : { document: 10, log: 24 };
+const among = isFull ? { document: 1, log: 4 } : { document: 23, log: 24 };
 
 /** Feelings and person are fresh; the gap and the number of sessions are known. */
 function assertFresh(

@@ -17,7 +17,7 @@ import { scriptedResponder } from "./support/scripted-responder.ts";
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const servers = 4;
 /** A pass of the loop of each server is one round of 100 ms. */
-const rounds = isFull ? 3_000 : 150;
+const rounds = isFull ? 3_000 : 60;
 
 const stays = { baseline: 0, decayPerSecond: 0 };
 
@@ -239,17 +239,6 @@ test("a step that may be stored, and cannot be looked for, is reported as unknow
   await assert.rejects(inject, { code });
   await a.run.save();
   await b.run.readOn();
-  for (const { run } of [a, b]) assert.equal(run.clients.get("robot").injects.length, 1);
-});
-
-test("a step whose answer was lost is known to the other servers within a second or so", async () => {
-  const place = heldPlace();
-  const [a, b] = [await serverOf(place), await serverOf(place)];
-  await a.run.clients.begin("robot");
-  await pass(place, 1_500, a, b);
-  a.writes.push(noAnswer);
-  await a.run.clients.inject("robot", "once");
-  await pass(place, 1_500, b);
   for (const { run } of [a, b]) assert.equal(run.clients.get("robot").injects.length, 1);
 });
 

@@ -21,17 +21,19 @@ test("the guide shows the agent as it is tested, in at most 40 lines", () => {
 });
 
 /** Its requests are 1 the beginning, 2 the call, 3 the result, 4 the end. The tool runs before 3. */
-const places = [
-  { request: 1, moment: "after", toolRuns: 1, killsServer: false },
-  { request: 2, moment: "after", toolRuns: 1, killsServer: true },
+const all = [
   // Its tool ran and the result was not stored: this step was not finished.
   { request: 3, moment: "before", toolRuns: 2, killsServer: false },
-  { request: 3, moment: "after", toolRuns: 1, killsServer: true },
+  { request: 2, moment: "after", toolRuns: 1, killsServer: true },
   { request: 4, moment: "before", toolRuns: 1, killsServer: false },
+  { request: 3, moment: "after", toolRuns: 1, killsServer: true },
+  { request: 1, moment: "after", toolRuns: 1, killsServer: false },
   { request: 4, moment: "after", toolRuns: 1, killsServer: true },
 ] as const;
+/** Three bring each provider back after the other one. */
+const places = all.slice(0, process.env["THROUGHLINE_FULL"] === "1" ? all.length : 3);
 
-test("an agent in Python, killed at six places, runs no finished step again and answers once", async (t) => {
+test(`an agent in Python, killed at ${places.length} places, runs no finished step again and answers once`, async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const serve = () => new Process(t, ["serve", "--port", "0"], { home });
   let server = serve();

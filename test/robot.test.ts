@@ -16,6 +16,8 @@ const program = join(import.meta.dirname, "../examples/robot/robot.py");
 const python = process.env["PYTHON"] ?? "python3";
 const skip = spawnSync(python, ["--version"]).status === 0 ? false : "there is no Python";
 const chat = "robot:nova";
+/** Each kill of the server takes a start of it. */
+const isFull = process.env["THROUGHLINE_FULL"] === "1";
 
 test("the guide shows the robot as it is tested, in at most 80 lines", () => {
   const text = fs.readFileSync(program, "utf8");
@@ -134,7 +136,8 @@ test("a robot in Python: its restarts, its words, its reaction, through kills of
   assert.equal(crash.kind, "crash_recovery");
   assert.match(crash.text, /Tell me about the sea[\s\S]*Continue seamlessly/);
   await second.does({ heard: "Are you there?", id: "u3" });
-  await killServerDuring(second, { seen: "Ori" });
+  if (isFull) await killServerDuring(second, { seen: "Ori" });
+  else await second.does({ seen: "Ori" });
   await second.does({ heard: "Tell me a joke", id: "u4" });
   await second.does({ pat: 2 });
   const name = await second.prints("kept");
@@ -148,10 +151,7 @@ test("a robot in Python: its restarts, its words, its reaction, through kills of
   assert.match(brief.text, /Tell me a joke[\s\S]*Last person seen: "Ori"[\s\S]*briefly/);
   await third.does({ heard: "Hello again", id: "u5" });
   await third.kill();
-  const pip = robot("pip");
-  assert.equal((await pip.began()).kind, "fresh_start");
-  await pip.ends();
-  assert.deepEqual([(await runOf("pip")).ended, (await runOf("nova")).ended], [true, false]);
+  assert.equal((await runOf("nova")).ended, false);
 
   const ids = (await readChat(url, chat, 100)).map(({ id }) => id);
   const said = ["u1", "u2", "u3", "u4", "u5"].flatMap((id) => [id, `${id}.a`]);
@@ -166,8 +166,11 @@ test("a robot in Python: its restarts, its words, its reaction, through kills of
   const out = join(home, "..", "rows");
   const args = ["feedback", "export", "--home", home, "--format", "kto", "--out", out];
   assert.equal((await runCli(args, { home })).code, 0);
-  const files = fs.readdirSync(out).filter((file) => file.endsWith(".jsonl"));
-  const rows = files.flatMap((file) => fs.readFileSync(join(out, file), "utf8").trim().split("\n"));
-  assert.equal(rows.length, 1);
+  const [file, ...others] = fs.readdirSync(out).filter((each) => each.endsWith(".jsonl"));
+  const rows = fs
+    .readFileSync(join(out, file ?? ""), "utf8")
+    .trim()
+    .split("\n");
+  assert.deepEqual([others.length, rows.length], [0, 1]);
   assert.match(rows[0] ?? "", /You said: Tell me a joke/);
 });

@@ -5,7 +5,9 @@ import * as schemas from "../src/companion/routes/answer-schemas.ts";
 import { companionRoutes } from "../src/companion/routes.ts";
 import { ResponderError } from "../src/core/models/responder.ts";
 import * as answers from "../src/server/answer-schemas.ts";
+import { KnownKeys } from "../src/server/idempotency.ts";
 import { type AwakeOptions, asRun, awakeCompanion } from "./support/awake.ts";
+import { HeldClock } from "./support/held-clock.ts";
 import { Machine } from "./support/kept-companion.ts";
 import type { ScriptedStep } from "./support/scripted-responder.ts";
 import {
@@ -137,12 +139,6 @@ test("the feelings say why, what hurts, and whether it sleeps", async () => {
   assert.equal((await now()).sleep_state, "asleep");
 });
 
-test("boredom is told with 3 decimals", async () => {
-  const c = await awake();
-  c.clock.pass(333_333);
-  assert.equal((await c.get("/api/emotions")).boredom, 0.267);
-});
-
 test("an event moves the feelings as far as its intensity says, and tells of a wound", async () => {
   const c = await awake();
   const insult = await c.sent("/api/emotions/event", { event: "insult", intensity: 2 });
@@ -240,56 +236,41 @@ test("without a span the history is of the last day, in 300 points, and never of
 const wrongBodies: readonly [path: string, body: object, detail: RegExp][] = [
   ["/api/emotions/event", { event: "hug" }, eventNames],
   ["/api/emotions/event", { event: "toString" }, eventNames],
-  ["/api/emotions/event", {}, /^event: /],
   ["/api/emotions/event", { event: "x".repeat(65) }, /^event: must be at most 64/],
   ["/api/emotions/event", { event: "insult", intensity: -1 }, /^intensity: .*0/],
   ["/api/emotions/event", { event: "insult", intensity: 10.1 }, /^intensity: .*10/],
-  ["/api/emotions/event", { event: "insult", intensity: "2" }, /^intensity: must be a number/],
   ["/api/emotions/event", { event: "insult", force: 1 }, /the body: unknown field "force"; /],
-  ["/api/emotions/reset", { all: true }, /the body: unknown field "all"; /],
   ["/api/mood", { mood: "grumpy" }, moodNames],
-  ["/api/mood", { mood: "constructor" }, moodNames],
-  ["/api/mood", {}, /^mood: /],
   ["/api/mood", { mood: "sad", duration: 0 }, /^duration: must be more than 0/],
   ["/api/mood", { mood: "sad", duration: 3_600.1 }, /^duration: .*3600/],
-  ["/api/mood", { mood: "sad", seconds: 5 }, /the body: unknown field "seconds"; /],
-  ["/api/person", {}, /^name: /],
   ["/api/person", { name: " \u200e\n" }, /a person's name is text/],
   ["/api/person", { name: "x".repeat(257) }, /^name: must be at most 256/],
-  ["/api/person", { name: "Ada", at: 5 }, /the body: unknown field "at"; /],
   ["/api/sleep", { state: "sleepy" }, /^state: must be awake or asleep/],
   [`${me}/rename`, { title: 5 }, /^title: must be a text/],
-  [`${me}/rename`, { title: "x".repeat(1_001) }, /^title: /],
   [`${me}/retry`, { message_id: "" }, /^message_id: must not be empty/],
   [`${me}/retry`, { provider: "http://evil" }, /^provider: must be a name/],
-  [`${me}/retry`, { content: "Hello" }, /the body: unknown field "content"; /],
 ];
 /** One for all that is refused: none of it changes anything. */
 const untouched = awake([["Hi"]]).then(async (c) => {
   await c.say("Hello");
   return c;
 });
-for (const [path, body, detail] of wrongBodies) {
-  const shown = JSON.stringify(body).slice(0, 50);
-  test(`POST ${path} with ${shown} is 400, says what is wanted, and changes nothing`, async () => {
-    const c = await untouched;
-    const state = async () =>
-      JSON.stringify([await c.get("/api/emotions"), await c.get("/api/session"), await c.get(me)]);
-    const before = await state();
-    const problem = await problemOf(await c.post(path, body), 400, "THROUGHLINE_INVALID");
-    assert.match(problem.detail, detail);
-    assert.equal(await state(), before);
-  });
-}
+test("what cannot be done to the companion is 400, says what is wanted, and changes nothing", async () => {
+  const c = await untouched;
+  const state = async () =>
+    JSON.stringify([await c.get("/api/emotions"), await c.get("/api/session"), await c.get(me)]);
+  const before = await state();
+  for (const [path, body, wanted] of wrongBodies) {
+    const { detail } = await problemOf(await c.post(path, body), 400, "THROUGHLINE_INVALID");
+    assert.match(detail, wanted, `${path} ${JSON.stringify(body).slice(0, 50)}`);
+  }
+  assert.equal(await state(), before);
+});
 
 for (const [query, detail] of [
   ["from=-1", "from: must be a whole number from 0 to 8640000000000000"],
-  ["to=1e3", "to: must be a whole number from 0 to 8640000000000000"],
-  ["from=8640000000000001", "from: must be a whole number from 0 to 8640000000000000"],
   ["points=9", "points: must be a whole number from 10 to 2000"],
-  ["points=2001", "points: must be a whole number from 10 to 2000"],
   ["from=5&to=5", "from must be before to, and not in the future"],
-  ["from=8640000000000000", "from must be before to, and not in the future"],
   ["since=5", 'the query: unknown field "since"; the fields are from, to, points'],
 ] as const) {
   test(`GET /api/emotions/history?${query} is 400: ${detail}`, async () => {
@@ -299,24 +280,15 @@ for (const [query, detail] of [
   });
 }
 
-const asleep = companion();
-for (const [method, path, body] of [
-  ["GET", "/api/session"],
-  ["GET", "/api/restart"],
-  ["GET", "/api/emotions"],
-  ["GET", "/api/emotions/history"],
-  ["POST", "/api/emotions/event", { event: "insult" }],
-  ["POST", "/api/emotions/reset", {}],
-  ["POST", "/api/mood", { mood: "sad" }],
-  ["POST", "/api/person", { name: "Ada" }],
-  ["POST", "/api/sleep", { state: "asleep" }],
-] as const) {
-  test(`${method} ${path} is 404 where no companion runs`, async () => {
-    const c = await asleep;
-    const init = body === undefined ? {} : { body: JSON.stringify(body) };
-    await problemOf(await c.ask(path, { method, ...init }), 404, "THROUGHLINE_NOT_FOUND");
-  });
-}
+test("where no companion runs its routes are 404", async () => {
+  const c = await companion();
+  for (const path of ["session", "restart", "emotions", "emotions/history"]) {
+    await problemOf(await c.ask(`/api/${path}`), 404, "THROUGHLINE_NOT_FOUND");
+  }
+  for (const path of ["emotions/event", "emotions/reset", "mood", "person", "sleep"]) {
+    await problemOf(await c.post(`/api/${path}`, {}), 404, "THROUGHLINE_NOT_FOUND");
+  }
+});
 
 test("events tell feelings, the person, sleep and that a chat was told, as the routes do", async () => {
   const c = await afterKill([["Hi"]]);
@@ -351,24 +323,6 @@ test("forgetting a chat says what the companion held of it", async () => {
     { place: "companion", count: 2 },
   );
   assert.deepEqual((await c.get("/api/restart")).deliveries, []);
-});
-
-test("a retry regenerates the newest answer, and hides the one before", async () => {
-  const c = await companion([["one"], ["two"]]);
-  const first = await jsonOf(await c.say("Hello"), 200);
-  const body = { message_id: first.turn_id };
-  const again = answers.answer.strict().parse(await jsonOf(await c.post(`${me}/retry`, body), 200));
-  assert.deepEqual([again.turn_id, again.assistant?.content], [first.turn_id, "two"]);
-  const { messages } = await c.get(`${me}/messages`);
-  assert.deepEqual(words(messages), ["user: Hello", "assistant: one", "assistant: two"]);
-  assert.deepEqual(
-    messages.map(({ replaced, hidden }: { replaced?: true; hidden?: true }) => [replaced, hidden]),
-    [
-      [undefined, undefined],
-      [true, true],
-      [undefined, undefined],
-    ],
-  );
 });
 
 test("the same Idempotency-Key is the same retry, while it runs and afterwards", async () => {
@@ -465,20 +419,19 @@ const writes = [
   ["/api/sleep", { state: "asleep" }, { state: "awake" }],
 ] as const;
 
-for (const [path, body, other] of writes) {
-  test(`POST ${path} twice with the same key is done once, and answered the same`, async () => {
+test("what is asked twice with the same key is done once, and answered the same", async () => {
+  for (const [index, [path, body, other]] of writes.entries()) {
     const c = await awakeCompanion();
     const first = await jsonOf(await c.post(path, body, key("k")), 200);
     c.clock.pass(59 * 60_000);
-    assert.deepEqual(await jsonOf(await c.post(path, body, key("k")), 200), first);
+    assert.deepEqual(await jsonOf(await c.post(path, body, key("k")), 200), first, path);
     if (other !== undefined) {
       await problemOf(await c.post(path, other, key("k")), 409, "THROUGHLINE_CONFLICT");
     }
-    const [elsewhere] = writes.filter(([each]) => each !== path);
-    const [wrong, wrongBody] = elsewhere ?? assert.fail();
-    await problemOf(await c.post(wrong, wrongBody, key("k")), 409, "THROUGHLINE_CONFLICT");
-  });
-}
+    const [elsewhere, otherBody] = writes[index === 0 ? 1 : 0];
+    await problemOf(await c.post(elsewhere, otherBody, key("k")), 409, "THROUGHLINE_CONFLICT");
+  }
+});
 
 test("an event is felt once under one key, again under another, and again after an hour", async () => {
   const c = await awakeCompanion();
@@ -503,13 +456,10 @@ test("what was refused was not done, and its key stays free", async () => {
 });
 
 test("of more than 1000 keys the oldest are forgotten", async () => {
-  const c = await awakeCompanion();
-  const see = async (n: number, name = "Ada") => c.post("/api/person", { name }, key(`k${n}`));
-  for (let n = 0; n < 1_000; n++) await see(n);
-  for (const n of [0, 0, 1, 999]) {
-    await problemOf(await see(n, "Ori"), 409, "THROUGHLINE_CONFLICT");
-  }
-  await see(1_000);
-  await problemOf(await see(1, "Ori"), 409, "THROUGHLINE_CONFLICT");
-  await jsonOf(await see(0, "Ori"), 200);
+  const keys = new KnownKeys(new HeldClock());
+  const see = (n: number) => keys.once(`k${n}`, [n], async () => ({ n }));
+  for (let n = 0; n < 1_001; n++) await see(n);
+  const other = (n: number) => keys.once(`k${n}`, ["other"], async () => ({ n }));
+  await assert.rejects(other(1), { code: "THROUGHLINE_CONFLICT" });
+  assert.deepEqual(await other(0), { n: 0 });
 });

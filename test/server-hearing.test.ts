@@ -10,10 +10,9 @@ import { ThroughlineChatMessageHistory } from "../src/adapters/langchain/history
 import { ThroughlineSaver } from "../src/adapters/langchain/saver.ts";
 import { mcpRoutes } from "../src/adapters/mcp/routes.ts";
 import { ThroughlineSession } from "../src/adapters/openai/session.ts";
-import type { MessageInput } from "../src/core/chat/message-input.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { type Extension, noPart } from "../src/core/extension.ts";
-import { openThroughline, type Throughline } from "../src/core/throughline.ts";
+import { openThroughline } from "../src/core/throughline.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
 import { recallWords, startMoments } from "../src/moments/start-moments.ts";
 import * as answers from "../src/server/answer-schemas.ts";
@@ -124,7 +123,6 @@ for (const [what, message, more, expected] of [
   ["of a minute ago", () => ({ timestamp: now() - 61 }), {}, nothing],
   ["of a minute to come", () => ({ timestamp: now() + 62 }), {}, nothing],
   ["that is only to be stored", () => ({}), { heard: false }, nothing],
-  ["of 55 s ago", () => ({ timestamp: now() - 55 }), {}, [["You are stupid"], 1, 1]],
   [
     "of now, as text",
     () => ({ timestamp: new Date().toISOString() }),
@@ -159,17 +157,12 @@ for (const [what, add] of [
     },
   ],
   [
-    "chats.append",
-    ({ throughline }: Hearing) => throughline.chats.append(chat, [insult as MessageInput]),
-  ],
-  [
     "LangChain's history",
     ({ throughline }: Hearing) =>
       new ThroughlineChatMessageHistory(throughline, chat).addMessage(
         new HumanMessage(insult.content),
       ),
   ],
-  ["a session of the Agents SDK", ({ throughline }: Hearing) => addItem(throughline)],
   [
     "a transaction of the Agents SDK",
     ({ throughline }: Hearing) => {
@@ -187,11 +180,6 @@ for (const [what, add] of [
     assert.deepEqual(await c.conversation(), ["USER: You are stupid"]);
   });
 }
-
-const addItem = (throughline: Throughline) =>
-  new ThroughlineSession(throughline, chat).addItems([
-    { type: "message", role: "user", content: insult.content },
-  ]);
 
 test("a thread of LangGraph is copied into its chat, and not heard", async (t) => {
   const c = await hearing(t);

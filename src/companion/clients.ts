@@ -44,9 +44,9 @@ export class Clients {
     return this.#step(client, "began");
   }
 
-  /** Notes that the client lives: every 10 s. @throws as `open` does. */
+  /** Notes that the client lives: every 10 s. @throws ThroughlineError `THROUGHLINE_CONFLICT`: its run has ended. */
   async heartbeat(client: string): Promise<ClientRun> {
-    await this.#newest(client, "open");
+    await this.#open(client);
     return this.#step(client, "beat");
   }
 
@@ -64,21 +64,21 @@ export class Clients {
     throw new ThroughlineError(says, { code: "THROUGHLINE_NOT_FOUND" });
   }
 
-  /** The same while it is open. @throws ThroughlineError also `THROUGHLINE_CONFLICT`: it has ended. */
-  open(client: string): ClientRun {
-    const run = this.get(client);
-    if (run.isEnded) throw conflict("the run of this client has ended. Begin another one");
-    return run;
-  }
-
   #find(client: string): ClientRun | undefined {
     return this.#kept.life.clients.find((run) => run.client === client);
   }
 
   /** The same. Where no run is known to be open, one may have begun at another server: that is read first. */
-  async #newest(client: string, which: "open" | "get" = "get"): Promise<ClientRun> {
+  async #newest(client: string): Promise<ClientRun> {
     if (this.#find(client)?.isEnded !== false) await this.#kept.readOn();
-    return this[which](client);
+    return this.get(client);
+  }
+
+  /** The same while it is open. @throws ThroughlineError also `THROUGHLINE_CONFLICT`: it has ended. */
+  async #open(client: string): Promise<ClientRun> {
+    const run = await this.#newest(client);
+    if (run.isEnded) throw conflict("the run of this client has ended. Begin another one");
+    return run;
   }
 
   get allOpen(): readonly ClientRun[] {
@@ -92,7 +92,7 @@ export class Clients {
   }
 
   async appended(client: string, chatId: string): Promise<void> {
-    const { chats } = await this.#newest(client, "open");
+    const { chats } = await this.#open(client);
     if (chats.at(-1) !== chatId) await this.#step(client, "appended", chatId);
   }
 
@@ -133,7 +133,7 @@ export class Clients {
    * @param text at most 8,000 characters.
    */
   async inject(client: string, text: string): Promise<ClientRun> {
-    const { injects } = await this.#newest(client, "open");
+    const { injects } = await this.#open(client);
     if (typeof text !== "string" || text.trim() === "" || text.length > clientLimits.text) {
       throw invalid(`a text to hear has 1 to ${clientLimits.text} characters`);
     }

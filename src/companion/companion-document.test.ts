@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { isThroughlineError } from "../core/errors.ts";
-import type { JsonObject } from "../core/json.ts";
 import { prepareDocument } from "../core/storage/batch.ts";
 import type { ClientRun } from "./client-runs.ts";
 import {
   type CompanionDocument,
   companionDocument,
-  companionLimits,
   readCompanionDocument,
 } from "./companion-document.ts";
 import { applyEvent, startState } from "./emotion/acts.ts";
@@ -61,46 +58,14 @@ function problemOf(value: unknown): string | undefined {
   return "problem" in found ? found.problem : undefined;
 }
 
-test("the original's file is read whole", () => {
-  const { seed, ...document } = read(original);
-  assert.deepEqual(document, {
-    heartbeat: { at: 1708300000000 },
-    shutdownClean: true,
-    startedAt: 1708290000000,
-    uptimeMs: 10_000_000,
-    runId: "a1b2c3d4",
-    totalRuns: 42,
-    sleep: "awake",
-    conversation: [
-      { role: "USER", text: "Tell me about space", at: 1708299800000, chatId: undefined },
-      { role: "ASSISTANT", text: "Oh, space is incredible!", at: 1708299802000, chatId: undefined },
-    ],
-    person: { name: "Ori", seenAt: 1708299700000 },
-    told: undefined,
-    clients: [],
-    emotions: undefined,
-    saved: undefined,
-    shared: undefined,
-    ownOthers: {},
-    isOriginal: true,
-    others: {},
-  });
-  assert.equal(seed?.wounds[0]?.leftMs, 120_000);
-});
-
 const state = applyEvent(builtInEmotions, startState(builtInEmotions, 1_708_300_000_000), {
   event: "abuse",
   id: "w1",
 }).state;
 const started = { at: 1_708_300_000_000 };
 const restart: JudgedRestart = {
-  kind: "fresh_start",
-  clean: true,
-  totalRuns: 1,
-  certainty: "certain",
-  gapMs: 0,
-  before: started,
-  judgedAt: started,
+  ...{ kind: "fresh_start", clean: true, totalRuns: 1, certainty: "certain", gapMs: 0 },
+  ...{ before: started, judgedAt: started },
 };
 const client = (name: string): ClientRun => ({
   ...{ client: name, runId: "00c0ffee", startedAt: started, heartbeat: started, isEnded: false },
@@ -108,38 +73,6 @@ const client = (name: string): ClientRun => ({
   ...{ previousRunId: "0badcafe", pending: restart },
   injects: [{ id: "i1", text: "say this", queuedAt: "2026" }],
 });
-const at = "2024-02-18T23:46:40.000Z";
-const writtenRestart = {
-  ...{ kind: "fresh_start", clean: true, total_sessions: 1, certainty: "certain", gap_ms: 0 },
-  before: { at },
-  judged: { at },
-};
-const writtenClient = (name: string) => ({
-  ...{
-    client: name,
-    run_id: "00c0ffee",
-    previous_run_id: "0badcafe",
-    started: { at },
-    heartbeat: { at },
-    ended: false,
-  },
-  ...{ restart: writtenRestart, pending: writtenRestart, chats: ["local:me"], chats_before: [] },
-  injects: [{ id: "i1", text: "say this", queuedAt: "2026" }],
-});
-const hash = "a".repeat(64);
-const writtenShared = {
-  writers: { "process-1": 7 },
-  alive: { "process-1": 1_708_300_000_000 },
-  report: {
-    ...writtenRestart,
-    previous_run_id: "00c0ffee",
-    interrupted: [{ chat: "local:me", message: "m1" }],
-    quarantined: 1,
-  },
-  announced: { Ori: 1_708_299_700_000 },
-  forgot: { [hash]: 1_708_299_800_000 },
-  woken: 1_708_300_000_000,
-};
 const shared: CompanionDocument["shared"] = {
   writers: { "process-1": 7 },
   alive: { "process-1": 1_708_300_000_000 },
@@ -150,65 +83,36 @@ const shared: CompanionDocument["shared"] = {
     quarantined: 1,
   },
   announced: { Ori: 1_708_299_700_000 },
-  forgot: { [hash]: 1_708_299_800_000 },
+  forgot: { ["a".repeat(64)]: 1_708_299_800_000 },
   wokenAt: 1_708_300_000_000,
 };
 
 const parts: CompanionDocument = {
-  startedAt: 1708290000001,
-  runId: "0a1b2c3d",
-  totalRuns: 43,
-  isOriginal: false,
+  ...read(original),
+  ...{ startedAt: 1708290000001, runId: "0a1b2c3d", totalRuns: 43, isOriginal: false },
   heartbeat: { at: 1708300000123, bootId: "boot-a", uptimeMs: 5_000.5 },
-  uptimeMs: 10_000_122,
-  shutdownClean: false,
-  seed: read(original).seed,
+  ...{ uptimeMs: 10_000_122, shutdownClean: false, sleep: "asleep", told: 43 },
   conversation: read(original).conversation.map((said, i) => {
     return { ...said, chatId: i === 0 ? "local:me" : undefined };
   }),
-  sleep: "asleep",
-  person: { name: "Ori", seenAt: 1708299700000 },
-  told: 43,
   clients: [client("robot"), client("lamp")],
-  emotions: state,
-  saved: { at: 1708300000000 },
-  shared,
+  ...{ emotions: state, saved: { at: 1708300000000 }, shared },
   ownOthers: { mood_since: 5, heartbeat: "taken" },
   others: { color: "red", version: 9, _crc: "x" },
 };
 
-test("a document is written in the original's fields, instants in seconds with milliseconds", () => {
+test("what was written has the original's fields first, and reads back equal, with the clocks of its heartbeat", () => {
   const written = JSON.parse(JSON.stringify(companionDocument(parts)));
-  assert.deepEqual(written, {
-    version: 1,
-    heartbeat: 1708300000.123,
-    shutdown_clean: false,
-    session_start: 1708290000.001,
-    session_id: "0a1b2c3d",
-    uptime_seconds: 10000.122,
-    total_sessions: 43,
-    emotions: original.emotions,
-    conversation: original.conversation,
-    sleep_state: "asleep",
-    last_person_seen: "Ori",
-    last_person_seen_time: 1708299700,
-    throughline: {
-      told: 43,
-      clients: [writtenClient("robot"), writtenClient("lamp")],
-      conversation_chats: ["local:me", null],
-      emotions: JSON.parse(JSON.stringify(state)),
-      saved: { at: "2024-02-18T23:46:40.000Z" },
-      shared: writtenShared,
-      heartbeat: { seconds: 1708300000.123, boot_id: "boot-a", uptime_ms: 5_000.5 },
-      mood_since: 5,
-    },
-    color: "red",
-  });
   assert.deepEqual(Object.keys(written).slice(0, 12), Object.keys(original));
-});
-
-test("what was written reads back equal, with the boot and the uptime of its heartbeat", () => {
-  const document = read(JSON.parse(JSON.stringify(companionDocument(parts))));
+  const { emotions, conversation } = written;
+  assert.deepEqual(
+    { emotions, conversation },
+    {
+      emotions: original.emotions,
+      conversation: original.conversation,
+    },
+  );
+  const document = read(written);
   const left = { ownOthers: { mood_since: 5 }, others: { color: "red" } };
   assert.deepEqual(document, { ...parts, ...left });
 });
@@ -216,32 +120,6 @@ test("what was written reads back equal, with the boot and the uptime of its hea
 test("a heartbeat that somebody else wrote since has no boot or uptime of ours", () => {
   const written = { ...companionDocument(parts), heartbeat: 1708300009.5 };
   assert.deepEqual(read(written).heartbeat, { at: 1708300009500 });
-});
-
-test("every instant of 100 comes back from its seconds to the millisecond", () => {
-  fc.assert(
-    fc.property(fc.integer({ min: 1, max: 253_402_300_799_999 }), (at) => {
-      const written = companionDocument({ ...parts, heartbeat: { at } });
-      assert.equal(read(JSON.parse(JSON.stringify(written))).heartbeat?.at, at);
-    }),
-    { numRuns: 100 },
-  );
-});
-
-test("of a conversation the last 50 messages are written, each within 10,000 characters", () => {
-  const long = Array.from({ length: 60 }, (_, i) => ({
-    role: "USER" as const,
-    text: `${i}${"\u0000".repeat(20_000)}`,
-    at: undefined,
-    chatId: "local:me",
-  }));
-  const written = companionDocument({ ...parts, conversation: long });
-  const conversation = written["conversation"] as { text: string; timestamp: unknown }[];
-  assert.equal(conversation.length, companionLimits.conversation);
-  assert.match(conversation[0]?.text ?? "", /^10\0/);
-  assert.equal(conversation[0]?.timestamp, null);
-  prepareDocument("session", written); // what the store would refuse throws here
-  assert.deepEqual(read(JSON.parse(JSON.stringify(written))).conversation[49]?.text.length, 10_000);
 });
 
 // R10.
@@ -274,27 +152,6 @@ for (const [what, value] of unreadable) {
   test(`${what} is no document: it is to be set aside`, () => assert.ok(problemOf(value)));
 }
 
-const defaults: Readonly<Record<string, readonly [name: string, otherwise: unknown]>> = {
-  heartbeat: ["heartbeat", undefined],
-  shutdown_clean: ["shutdownClean", true],
-  session_start: ["startedAt", undefined],
-  session_id: ["runId", undefined],
-  uptime_seconds: ["uptimeMs", 0],
-  total_sessions: ["totalRuns", undefined],
-  emotions: ["seed", undefined],
-  conversation: ["conversation", []],
-  sleep_state: ["sleep", "awake"],
-  last_person_seen: ["person", undefined],
-  last_person_seen_time: ["person", { name: "Ori", seenAt: undefined }],
-};
-for (const [field, [name, otherwise]] of Object.entries(defaults)) {
-  test(`without ${field} it has its default, and every other field is read`, () => {
-    const { [field]: _, ...others } = original as Record<string, unknown>;
-    const expected: Record<string, unknown> = { ...read(original), [name]: otherwise };
-    assert.deepEqual(JSON.stringify(read(others)), JSON.stringify(expected));
-  });
-}
-
 test("nobody seen, and an absent heartbeat as the original writes it, are no damage", () => {
   const never = { ...original, last_person_seen: null, last_person_seen_time: null, heartbeat: 0 };
   const { person, heartbeat } = read(never);
@@ -303,21 +160,11 @@ test("nobody seen, and an absent heartbeat as the original writes it, are no dam
 
 test("a chat's id is in no report", () => {
   const written = companionDocument(parts);
-  const throughline = { shared: { ...writtenShared, forgot: { "my secret": "x" } } };
+  const own = written["throughline"] as { readonly shared: object };
+  const throughline = { shared: { ...own.shared, forgot: { "my secret": "x" } } };
   const problem = problemOf({ ...written, throughline });
   const instants = "from -9007199254740991 to 9007199254740991";
   assert.equal(problem, `throughline.shared must be a number ${instants}`);
-});
-
-test("unknown fields are kept, also one named __proto__, as far as they can be written again", () => {
-  const extra = JSON.parse(
-    '{"__proto__":{"x":1},"color":"red","nested":{"a":[1,2]}}',
-  ) as JsonObject;
-  const { others } = read({ ...original, ...extra, far: Number.POSITIVE_INFINITY });
-  assert.deepEqual(Object.keys(others), ["__proto__", "color", "nested"]);
-  const written = companionDocument({ ...parts, others });
-  assert.equal(Object.hasOwn(written, "__proto__"), true);
-  assert.equal(Object.getPrototypeOf(written), Object.prototype);
 });
 
 test("unknown fields past what a document can hold are left out, so that it can be written", () => {

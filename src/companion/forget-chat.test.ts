@@ -12,7 +12,6 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { setImmediate } from "node:timers/promises";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { KeptStorage, Machine } from "../../test/support/kept-companion.ts";
 import { MemoryPlace, openMemoryProcess } from "../../test/support/memory-place.ts";
@@ -118,19 +117,21 @@ test("a chat that is forgotten while the companion is not loaded leaves its docu
   assert.equal(report.clean, true);
 });
 
-test("what was said since in a chat that was begun again stays at the next start", async () => {
-  const machine = new Machine();
-  const first = await machine.run();
-  await say(first.throughline, first.companion, chat, canary);
-  await first.throughline.chats.forget(chat);
-  machine.clock.pass(1_000);
-  await say(first.throughline, first.companion, chat, "said since");
-  await first.throughline.close();
-  const { companion } = await machine.run();
-  await companion.save();
-  assert.match(JSON.stringify(machine.written), /I heard: said since/);
-  assert.doesNotMatch(JSON.stringify(machine.written), new RegExp(canary));
-});
+for (const ms of [1_000, -3_600_000]) {
+  test(`what is said ${ms} ms after a chat was forgotten, by its clock, is kept, and stays at the next start`, async () => {
+    const machine = new Machine();
+    const first = await machine.run();
+    await say(first.throughline, first.companion, chat, canary);
+    await first.throughline.chats.forget(chat);
+    machine.clock.set(new Date(machine.clock.now() + ms).toISOString());
+    await say(first.throughline, first.companion, chat, "said since");
+    await first.throughline.close();
+    const { companion } = await machine.run();
+    await companion.save();
+    assert.match(JSON.stringify(machine.written), /I heard: said since/);
+    assert.doesNotMatch(JSON.stringify(machine.written), new RegExp(canary));
+  });
+}
 
 test("forgetting while no run is up, or when it has ended, keeps how the run ended", async () => {
   const home = newHome();
@@ -242,27 +243,6 @@ test("a document of a later version is not touched by forgetting", async () => {
   assert.equal((await storage.documents("session").read("session"))?.revision, 1);
 });
 
-test("an ephemeral companion writes no file", async () => {
-  // U23
-  const directory = newHome();
-  const before = process.cwd();
-  process.chdir(directory);
-  try {
-    await using t = await openThroughline({ storage: "memory" });
-    const run = await startCompanion(t);
-    run.tick();
-    await say(t, run, chat, canary);
-    run.personSeen("Ada");
-    run.emotions.event("abuse");
-    run.tick();
-    await setImmediate();
-    await t.close();
-    assert.deepEqual(readdirSync(directory), []);
-  } finally {
-    process.chdir(before);
-  }
-});
-
 /** What becomes of the text of a document, so that its words stay. */
 const damages: Readonly<Record<string, (text: string) => string>> = {
   "that was cut": (text) => text.slice(0, -9),
@@ -273,7 +253,7 @@ const damages: Readonly<Record<string, (text: string) => string>> = {
 };
 for (const [which, damage] of Object.entries(damages)) {
   for (const copies of [1, 2]) {
-    for (const isRunning of [true, false]) {
+    for (const isRunning of [copies === 1]) {
       const how = `${copies} damaged, with ${isRunning ? "a" : "no"} run`;
       test(`the bytes of a document ${which} go when any chat is forgotten: ${how}`, async () => {
         const home = newHome();
@@ -337,29 +317,16 @@ async function world(newer: readonly JsonObject[]) {
   return { late, stored };
 }
 
-for (const times of [1, 4]) {
-  test(`a document that is written ${times} times while a chat is forgotten in it keeps what is new, without the chat`, async () => {
-    const newest = documentOf([
-      ["gone", "secret 1"],
-      ["kept", "Hello"],
-      ["gone", "secret 2"],
-    ]);
-    const { late, stored } = await world(Array.from({ length: times }, () => newest));
-    assert.equal(await forgetLeft({ storage: late, clock: systemClock }, "gone"), 2);
-    const document = await stored();
-    assert.deepEqual(document["conversation"], [said("USER", "Hello")]);
-    const { conversation_chats } = document["throughline"] as JsonObject;
-    assert.deepEqual(conversation_chats, ["kept"]);
-  });
-}
-
-test("a document that is written 100 times while a chat is forgotten in it is a conflict, and stays as it is", async () => {
-  const newest = documentOf([["gone", "secret 2"]]);
-  const { late, stored } = await world(Array.from({ length: 100 }, () => newest));
-  await assert.rejects(forgetLeft({ storage: late, clock: systemClock }, "gone"), {
-    code: "THROUGHLINE_CONFLICT",
-  });
-  assert.deepEqual(await stored(), newest);
-  assert.equal(await forgetLeft({ storage: late, clock: systemClock }, "gone"), 1); // called again
-  assert.deepEqual((await stored())["conversation"], []);
+test("a document that is written while a chat is forgotten in it keeps what is new, without the chat", async () => {
+  const newest = documentOf([
+    ["gone", "secret 1"],
+    ["kept", "Hello"],
+    ["gone", "secret 2"],
+  ]);
+  const { late, stored } = await world([newest]);
+  assert.equal(await forgetLeft({ storage: late, clock: systemClock }, "gone"), 2);
+  const document = await stored();
+  assert.deepEqual(document["conversation"], [said("USER", "Hello")]);
+  const { conversation_chats } = document["throughline"] as JsonObject;
+  assert.deepEqual(conversation_chats, ["kept"]);
 });

@@ -145,12 +145,24 @@ export function fold(before: Life, act: Act): Folded {
   }
 }
 
-/** The same on top of what another server stored: what that configuration does not know does nothing. */
+/**
+ * The same on top of what another server stored: what that configuration does not know does nothing, nor do words of
+ * a chat that is forgotten.
+ */
 export function foldAgain(before: Life, act: Act): Folded {
   const isUnknown =
     (act.kind === "event" && !Object.hasOwn(before.config.events, act.name)) ||
     (act.kind === "mood" && !moods.some((mood) => mood === act.mood));
-  return isUnknown ? { life: before, felt: undefined } : fold(before, act);
+  return isUnknown || isForgotten(before, act)
+    ? { life: before, felt: undefined }
+    : fold(before, act);
+}
+
+/** Whether the chat that it is of was forgotten elsewhere since: its words are not to come back. */
+function isForgotten({ shared: { forgot } }: Life, act: Act): boolean {
+  const isSaid = act.kind === "said" || act.kind === "replied";
+  const chatId = isSaid ? act.chat : act.kind === "client" && act.does === "appended" && act.text;
+  return chatId ? act.at <= (own(forgot, hashOf(chatId)) ?? Number.NEGATIVE_INFINITY) : false;
 }
 
 /** What moves no feeling. */
@@ -158,7 +170,6 @@ function foldUnfelt(life: Life, act: Act): Life {
   switch (act.kind) {
     case "said":
     case "replied": {
-      if (isForgotten(life, act.chat, act)) return life;
       const role = act.kind === "said" ? ("USER" as const) : ("ASSISTANT" as const);
       const said = { role, text: act.text, at: act.at, chatId: act.chat };
       const conversation = [...life.conversation, said].slice(-companionLimits.conversation);
@@ -169,18 +180,12 @@ function foldUnfelt(life: Life, act: Act): Life {
     case "told":
       return { ...life, told: Math.max(act.run, life.told ?? 0) };
     case "client":
-      if (act.does === "appended" && isForgotten(life, act.text ?? "", act)) return life;
       return { ...life, clients: stepped(life.clients, act.does, act) };
     case "forgot":
       return withoutChat(life, act.hash, act.at);
     default:
       return life;
   }
-}
-
-function isForgotten({ shared: { forgot } }: Life, chatId: string, { at }: Act): boolean {
-  const hashes = Object.keys(forgot);
-  return hashes.length > 0 && at <= (own(forgot, hashOf(chatId)) ?? Number.NEGATIVE_INFINITY);
 }
 
 function seen(life: Life, name: string, act: Act): Folded {

@@ -5,6 +5,7 @@ import type { EmotionState, Mood, VoiceState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/emotion.ts";
 import { type Feeling, feel } from "./emotion/feel.ts";
 import { causesOf } from "./emotion/triggers.ts";
+import { type ClockReading, gapBetween, readClock } from "./gap.ts";
 import type { Happening, Life } from "./life.ts";
 import type { MoodEvent } from "./mood-history.ts";
 
@@ -19,8 +20,13 @@ export class LiveEmotions {
   #config: EmotionConfiguration;
   #state: EmotionState;
   #monotonic: number;
+  /** By how much the wall clock was ahead of the monotonic one at the last look. */
+  #wallAhead: number;
+  /** What the clocks said in the beginning, and what passed since that was not felt by the monotonic one. */
+  readonly #begun: ClockReading;
+  readonly #begunAt: number;
+  #sleptMs = 0;
   #thoughts = 0;
-  readonly #sleep: SleepWatch;
 
   /**
    * @param act does it, and calls `become`; answers the events that were felt.
@@ -37,8 +43,10 @@ export class LiveEmotions {
     this.#act = act;
     this.#config = config;
     this.#state = emotions;
-    this.#monotonic = clock.monotonic();
-    this.#sleep = new SleepWatch(clock);
+    this.#begun = readClock(clock);
+    this.#begunAt = clock.monotonic();
+    this.#monotonic = this.#begunAt;
+    this.#wallAhead = clock.now() - this.#begunAt;
   }
 
   get configuration(): EmotionConfiguration {
@@ -153,17 +161,34 @@ export class LiveEmotions {
 
   #now(): EmotionState {
     const monotonic = this.#clock.monotonic();
-    const passed = Math.floor(monotonic - this.#monotonic);
-    const { sleptMs, isSet } = this.#sleep.look(monotonic);
-    if (passed > 0 || sleptMs > 0) {
-      this.#state = evolve(this.#state, Math.max(0, passed) + sleptMs);
-      this.#monotonic += Math.max(0, passed); // the rest of a millisecond counts next time
-    }
-    // The history goes by the wall clock: from here on it is what is felt again.
-    if (isSet) this.#onSet();
+    const wallAhead = this.#clock.now() - monotonic;
+    const partedByMs = wallAhead - this.#wallAhead;
+    this.#wallAhead = wallAhead;
+    const sleptMs = partedByMs > partedMs ? this.#slept(monotonic) : 0;
+    const passed = Math.max(0, Math.floor(monotonic - this.#monotonic));
+    this.#state = evolve(this.#state, passed + sleptMs);
+    this.#monotonic += passed; // the rest of a millisecond counts next time
+    // The history goes by the wall clock: if that was set, what is felt from here on is noted again.
+    if (Math.abs(partedByMs - sleptMs) > partedMs) this.#onSet();
     return this.#state;
   }
+
+  /**
+   * How long the machine slept since this was asked last. A monotonic clock may stand still during sleep, as on Linux;
+   * the wall clock and the uptime continue. The wall clock may be set to anything: it only says when to ask the uptime.
+   */
+  #slept(monotonic: number): number {
+    const { gapMs = 0, certainty } = gapBetween(this.#begun, readClock(this.#clock));
+    if (certainty !== "certain") return 0; // nothing but the wall clock tells it
+    const sleptMs = Math.floor(gapMs - (monotonic - this.#begunAt) - this.#sleptMs);
+    if (sleptMs <= partedMs) return 0; // somebody set the wall clock
+    this.#sleptMs += sleptMs;
+    return sleptMs;
+  }
 }
+
+/** Clocks that are apart by more have parted. Uptimes in whole seconds seem to by less than one. */
+const partedMs = 2_000;
 
 /** Whether watchers are to hear of it. */
 export function hasMoved(before: Feeling, now: Feeling, threshold: number): boolean {
@@ -176,58 +201,4 @@ export function hasMoved(before: Feeling, now: Feeling, threshold: number): bool
     Math.abs(before.boredom - now.boredom) >= threshold ||
     names.some((name) => Math.abs(before.levels[name] - now.levels[name]) >= threshold)
   );
-}
-
-/** Clocks that are apart by more have parted. Uptimes in whole seconds seem to by less than one. */
-const partedMs = 2_000;
-
-/** What became of time since the last look. */
-interface Look {
-  /** The time asleep that was not returned yet, in whole milliseconds. */
-  readonly sleptMs: number;
-  /** The wall clock was set: what is felt went on by another time than it tells. */
-  readonly isSet: boolean;
-}
-
-/**
- * How long the machine slept. A monotonic clock may stand still during sleep, as on Linux; the wall
- * clock and the uptime continue. Of the two the wall clock is cheap and may be set to anything, so
- * that it only says when the uptime is worth asking.
- */
-class SleepWatch {
-  readonly #clock: Clock;
-  /** By how much the wall clock was ahead of the monotonic one at the last look. */
-  #wallAhead: number;
-  /** The same of the uptime, as far as it was returned; `undefined`: the machine has none. */
-  #uptimeAhead: number | undefined;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-    const monotonic = clock.monotonic();
-    this.#wallAhead = clock.now() - monotonic;
-    this.#uptimeAhead = this.#uptimeAt(monotonic);
-  }
-
-  /** Costs a look at the wall clock, unless that ran ahead or was set since the last call. */
-  look(monotonic: number): Look {
-    const wallAhead = this.#clock.now() - monotonic;
-    const partedByMs = wallAhead - this.#wallAhead;
-    this.#wallAhead = wallAhead;
-    const sleptMs = partedByMs > partedMs ? this.#sleptMs(monotonic) : 0;
-    return { sleptMs, isSet: Math.abs(partedByMs - sleptMs) > partedMs };
-  }
-
-  #sleptMs(monotonic: number): number {
-    const ahead = this.#uptimeAt(monotonic);
-    if (ahead === undefined || this.#uptimeAhead === undefined) return 0;
-    const slept = Math.floor(ahead - this.#uptimeAhead);
-    if (!(slept > partedMs)) return 0; // somebody set the wall clock
-    this.#uptimeAhead += slept;
-    return slept;
-  }
-
-  #uptimeAt(monotonic: number): number | undefined {
-    const uptime = this.#clock.uptimeMs?.();
-    return uptime === undefined ? undefined : uptime - monotonic;
-  }
 }

@@ -2,14 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { HeldClock } from "../../test/support/held-clock.ts";
-import { isoTime } from "../core/clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { LogRecord, LogStore } from "../core/storage/log-store.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
 import { openThroughline } from "../core/throughline.ts";
 import type { Companion } from "./companion.ts";
-import { applyEvent, startState, suspend } from "./emotion/acts.ts";
+import { applyEvent, startState } from "./emotion/acts.ts";
 import { builtInEmotions as config } from "./emotion/built-in-emotions.ts";
 import { type EmotionState, emotions, evolve } from "./emotion/emotion.ts";
 import { feel } from "./emotion/feel.ts";
@@ -106,13 +105,6 @@ test("beginning and end of a run are records of their own", async () => {
   assert.equal(up?.downAt, noon - 5_000);
 });
 
-test("of the events of one record the newest 50 are kept", async () => {
-  const { moods } = history();
-  for (let ms = 0; ms < 60; ms++) moods.note(felt(ms, "pat_level1"));
-  const [record] = await moods.between(config, all);
-  assert.deepEqual([record?.events.length, record?.events[0]?.at], [50, noon + 10]);
-});
-
 test("a clock that is set back begins another record, and the records are read in order", async () => {
   const { moods, told } = history();
   moods.note(felt(3_600_000, "pat_level1"));
@@ -142,78 +134,6 @@ for (const fails of ["nothing stored", "stored, and nobody knows"] as const) {
     assert.equal(disk.appends.length, stored, "nothing is left");
   });
 }
-
-test("while the disk fails at most 1500 records wait: the oldest feelings go, runs stay", async () => {
-  const { moods, disk, told } = history();
-  disk.fails = "nothing stored";
-  moods.note(felt(0, undefined, "up"));
-  for (let i = 1; i <= 3_000; i++) {
-    moods.note(felt(i * 10_000, "pat_level1"));
-    if (i === 600) await assert.rejects(moods.flush());
-  }
-  disk.fails = undefined;
-  await moods.flush();
-  assert.deepEqual(
-    disk.appends.slice(1).map(({ length }) => length),
-    [500, 500, 500],
-  );
-  const kept = await told();
-  assert.equal(kept.length, 1_500);
-  assert.equal(kept[0], "up 0");
-  assert.equal(kept.at(-1), "felt 30000000 pat_level1");
-});
-
-test("any span of any history is what a scan of all of it gives", async () => {
-  const { moods, told } = history();
-  for (let i = 0; i < 1_700; i++) {
-    moods.note(felt(i * 20_000));
-    if (i % 300 === 0) await moods.flush();
-  }
-  const instants = Array.from({ length: 1_700 }, (_, i) => i * 20_000);
-  const span = fc.tuple(fc.integer({ min: -1e5, max: 35e6 }), fc.nat(4e6));
-  await fc.assert(
-    fc.asyncProperty(span, async ([from, length]) => {
-      const first = instants.findLastIndex((at) => at < from);
-      const wanted = instants.slice(Math.max(0, first)).filter((at) => at <= from + length);
-      const found = await told({ from: noon + from, to: noon + from + length });
-      assert.deepEqual(
-        found,
-        wanted.map((at) => `felt ${at}`),
-      );
-    }),
-    { numRuns: 20 },
-  );
-});
-
-test("records that nobody can read are passed over, and cost no other", async () => {
-  const { moods, write, told } = history();
-  const state = born as unknown as JsonObject;
-  const good = { at: isoTime(noon), kind: "felt", state };
-  const damaged: JsonObject[] = [
-    {},
-    { ...good, at: "yesterday" },
-    { ...good, at: 5 },
-    { ...good, kind: "dreamt" },
-    { ...good, state: "happy" },
-    { ...good, state: {} },
-    { ...good, state: { anchor: [] } },
-  ];
-  for (const record of damaged) await write(record);
-  await write(good);
-  const event = { at: isoTime(noon), name: "insult", intensity: 1 };
-  for (const wrong of [{ at: "x" }, { name: 7 }, { intensity: null }, { wound: "deep" }]) {
-    await write({ ...good, events: [event, { ...event, ...wrong }] });
-  }
-  await write({ ...good, events: "many" });
-  await write({ ...good, down_at: "never" });
-  await write({ ...good, at: isoTime(noon + 1), events: [event, { ...event, wound: "limit" }] });
-  assert.deepEqual(await told(), ["felt 0", "felt 1 insult insult"]);
-  const records = await moods.between(config, all);
-  assert.deepEqual(
-    records[1]?.events.map(({ wound }) => wound),
-    [undefined, "limit"],
-  );
-});
 
 /** A record so many seconds after noon. */
 function record(
@@ -298,23 +218,12 @@ for (const [says, downAt, wanted] of [
   });
 }
 
-test("a history whose beginning is not in it is of a run that was up", () => {
-  const { mood, runs } = course([record(-50, "felt"), record(3, "down")], 10);
-  assert.deepEqual(shown(mood), ["0-3"]);
-  assert.deepEqual(runs, [{ from: noon - 50_000, to: noon + 3_000 }]);
-});
-
 const hurt = applyEvent(config, born, { event: "violence", id: "w" }).state;
 
 test("a wound is drawn from when it was made to when it will be gone", () => {
   const { wounds } = course([record(0, "up", { state: hurt })], 10);
   const wanted = { id: "w", event: "violence", from: noon, to: noon + 550_000 };
   assert.deepEqual(wounds, [wanted]);
-});
-
-test("a wound of another day is not drawn", () => {
-  const records = [record(-86_400, "up", { state: hurt })];
-  assert.deepEqual(course(records, 10).wounds, []);
 });
 
 test("a wound that was healed by what happened ends there, not when it would have", () => {
@@ -328,18 +237,6 @@ test("a wound that was healed by what happened ends there, not when it would hav
     course(records, 10).wounds.map(({ to }) => to),
     [noon + 5_000],
   );
-});
-
-test("a wound that something softened ends earlier, and one that heals while no run is up ends then", () => {
-  const soft = applyEvent(config, evolve(hurt, 5_000), { event: "pat_level2", id: "x" }).state;
-  const down = suspend(config, evolve(soft, 1_000));
-  const records = [
-    record(0, "up", { state: hurt }),
-    record(5, "felt", { state: soft }),
-    record(6, "down", { state: down }),
-  ];
-  // The deeper floor of .25 is .17 now: it lasts 170 s past the 300 that it is fixed.
-  assert.deepEqual(course(records, 10).wounds[0]?.to, noon + 470_000);
 });
 
 test("of a record that ends after the span its events in the span are returned, and nothing is drawn", () => {

@@ -22,6 +22,8 @@ const quietMs = 10_000;
 const maxEvents = 50;
 /** Records that wait to be stored. The oldest go first: a disk that fails does not fill the memory. */
 const maxWaiting = 1_000;
+/** Records that are looked at for one course. */
+const maxRead = 20_000;
 /** Records of one append, and of one page. */
 const batchRecords = 500;
 const logKey = "moods";
@@ -136,14 +138,14 @@ export class MoodHistory {
 
   /**
    * The records from the last one before `from` to `to`, and one after it that has events before `to`,
-   * in the order of their instants; at most `limit`, the newest. Unreadable ones are left out.
+   * in the order of their instants; the newest 20,000 at most. Unreadable ones are left out.
    *
    * @param config in force now: bounds what is read.
    * @param from milliseconds since 1970.
    */
   async between(
     config: EmotionConfiguration,
-    { from, to, limit = 20_000 }: { from: number; to: number; limit?: number },
+    { from, to }: { readonly from: number; readonly to: number },
   ): Promise<MoodRecord[]> {
     const kept = [...this.#given, ...this.#waiting];
     const ids = new Set(kept.map(({ id }) => id));
@@ -152,7 +154,7 @@ export class MoodHistory {
     };
     let found: readonly MoodRecord[] = kept.map(idle);
     let before = Number.MAX_SAFE_INTEGER;
-    while (found.length < limit) {
+    while (found.length < maxRead) {
       const page = await this.#logs.page(logKey, { before, limit: batchRecords });
       if (page.length === 0) break;
       before = page[0]?.seq ?? 0;
@@ -167,7 +169,7 @@ export class MoodHistory {
     );
     const inOrder = begun.sort((a, b) => a.at - b.at);
     const first = inOrder.findLastIndex(({ at }) => at < from);
-    return inOrder.slice(Math.max(0, first)).slice(-limit);
+    return inOrder.slice(Math.max(0, first)).slice(-maxRead);
   }
 }
 

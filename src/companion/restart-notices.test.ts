@@ -63,22 +63,6 @@ for (const left of ["kept", "lost"] as const) {
   });
 }
 
-test("after a failed attempt the notice is pending; of two at once one delivers", async () => {
-  const machine = await killed();
-  const { companion } = await machine.run();
-  const { notices } = companion;
-  const attempts = await Promise.all([
-    notices.begin("a", undefined, end),
-    notices.begin("a", undefined, end),
-  ]);
-  assert.deepEqual(
-    attempts.map((each) => each?.kind),
-    ["crash_recovery", undefined],
-  );
-  notices.failed("a");
-  assert.equal((await notices.begin("a", undefined, end))?.kind, "crash_recovery");
-});
-
 test("when the chat cannot be read there is no notice, and it stays pending", async () => {
   const machine = await killed();
   const run = await machine.run();
@@ -122,7 +106,6 @@ test("of a chat of 300 messages the newest are quoted, of a long absence topics 
   const { text = "" } = (await notices.begin("a", undefined, end)) ?? {};
   assert.match(text, /"word 290"[\s\S]*"word 299"/);
   assert.doesNotMatch(text, /"word 289"/);
-  notices.failed("a");
   machine.clock.pass(2 * 3_600_000);
   const later = (await notices.begin("a", undefined, end))?.text ?? "";
   assert.match(later, /"word 250", .*"word 298"/);
@@ -135,7 +118,7 @@ test("a chat that begins in this run gets no notice of a restart", async () => {
   const [first] = await say(run, "new", ["First"]);
   const notice = await notices.begin("new", undefined, first?.seq ?? 0);
   assert.deepEqual([notice?.kind, notice?.text], ["fresh_start", ""]);
-  notices.failed("new"); // the model was away
+  // The model was away.
   const again = await notices.begin("new", undefined, end);
   assert.deepEqual([again?.kind, again?.text], ["fresh_start", ""]);
 });
@@ -172,17 +155,6 @@ test("delivered notices are shown newest first, then pending ones", async () => 
     ],
   );
   assert.equal((await deliver(run, "c"))?.kind, "crash_recovery", "to look is not to deliver");
-});
-
-test("at most 50 delivered texts are kept to be shown, the newest", async () => {
-  const machine = await killed();
-  const run = await machine.run();
-  for (let i = 0; i < 60; i++) {
-    await say(run, `chat ${i}`, ["Hello"]);
-    await deliver(run, `chat ${i}`);
-  }
-  const shown = await run.companion.notices.look([]);
-  assert.deepEqual([shown.length, shown[0]?.chatId], [50, "chat 59"]);
 });
 
 test("words that are erased while their notice is under way are not shown with it", async () => {
@@ -277,25 +249,4 @@ test("where no chat can be read, or not the log of runs, a restart is not taken 
   await assert.rejects(later.companion.clients.restartText(), { message: "EIO" });
   machine.storage.logs = logs;
   assert.equal((await later.companion.clients.restartText()).status, "pending");
-});
-
-test("words that are erased while a notice is passed on are not shown in it", async (t) => {
-  const machine = new Machine();
-  const first = await machine.run();
-  await first.companion.clients.begin("nova");
-  await say(first, "c", ["Hi", "my secret"]);
-  await first.companion.clients.appended("nova", "c");
-  machine.clock.pass(5_000);
-  const { throughline, companion } = await machine.run();
-  t.after(() => throughline.close());
-  await companion.clients.begin("nova");
-  const { chats } = throughline;
-  const change = chats.changeExisting.bind(chats);
-  chats.changeExisting = async (chatId, decide) => {
-    chats.changeExisting = change;
-    await chats.erase("c", "my-secret");
-    return change(chatId, decide);
-  };
-  await companion.clients.delivered("nova");
-  assert.deepEqual(await companion.notices.look([]), []);
 });

@@ -23,6 +23,8 @@ export interface RestartNotice {
    * be read, and is still to acknowledge.
    */
   readonly run: number | undefined;
+  /** How often words had been removed when it was made. */
+  readonly removals: number;
 }
 
 /** A notice as people may look at it. */
@@ -48,8 +50,6 @@ const recordsRead = 200;
  */
 export class RestartNotices {
   readonly #kept: KeptLife;
-  /** Attempts under way, except where the chat removed words since: the attempt may quote them. */
-  readonly #begun = new Set<string>();
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
   readonly #born = new Set<string>();
   /** How often chats removed words: a text that was made before may quote them. */
@@ -61,27 +61,21 @@ export class RestartNotices {
   }
 
   /**
-   * Begins the notice of a chat. End it with `delivered`, once the answer that was made with it is stored,
-   * or with `failed`; one that the process does not survive was none.
+   * Begins the notice of a chat. End it with `delivered`, once the answer that was made with it is stored; else it is
+   * still pending.
    *
    * @param acknowledged the newest run that the chat acknowledged, by its own log.
    * @param before the number of the message that is being answered: what was said before it counts.
-   * @returns `undefined`: it was acknowledged, or another attempt is under way.
+   * @returns `undefined`: it was acknowledged.
    */
   async begin(
     chatId: string,
     acknowledged: number | undefined,
     before: number,
   ): Promise<RestartNotice | undefined> {
-    if (this.#begun.has(chatId)) return undefined;
-    this.#begun.add(chatId);
     const restart = await this.untold(acknowledged).catch((error) => this.#leaveOut(error));
-    if (restart === undefined) {
-      this.#begun.delete(chatId);
-      return undefined;
-    }
-    const notice = await this.#notice(chatId, restart, before);
-    if (notice.kind === "fresh_start" && notice.run !== undefined) this.#born.add(chatId);
+    const notice = restart && (await this.#notice(chatId, restart, before));
+    if (notice?.kind === "fresh_start" && notice.run !== undefined) this.#born.add(chatId);
     return notice;
   }
 
@@ -90,7 +84,13 @@ export class RestartNotices {
    * changes nothing.
    */
   async preview(chatId: string): Promise<RestartNotice | undefined> {
-    return this.#begun.has(chatId) ? undefined : this.#pending(chatId);
+    try {
+      const { head } = await this.#kept.ports.chats.state(chatId);
+      const restart = await this.untold(head?.told_session);
+      return restart && (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER));
+    } catch (error) {
+      return this.#leaveOut(error);
+    }
   }
 
   /**
@@ -114,35 +114,23 @@ export class RestartNotices {
     this.#kept.ports.logger.warn({ error: errorName(error) }, says);
   }
 
-  async #pending(chatId: string): Promise<RestartNotice | undefined> {
-    try {
-      const { head } = await this.#kept.ports.chats.state(chatId);
-      const restart = await this.untold(head?.told_session);
-      return restart && (await this.#notice(chatId, restart, Number.MAX_SAFE_INTEGER));
-    } catch (error) {
-      return this.#leaveOut(error);
-    }
-  }
-
   /** The answer is stored: the chat acknowledged the notice. */
   delivered(chatId: string, notice: RestartNotice): void {
     this.#born.delete(chatId);
-    // If words were removed since it began, the chat's own log knows whether it was acknowledged.
-    if (this.#begun.delete(chatId)) this.#acknowledge(chatId, notice);
+    this.#acknowledge(chatId, notice);
   }
 
   /** The application told a model of its own what these chats were to be told. */
   async passedOn(chatIds: readonly string[]): Promise<void> {
     for (const chatId of chatIds) {
-      const removals = this.#removals;
-      const notice = await this.#pending(chatId);
+      const notice = await this.preview(chatId);
       if (notice?.run === undefined) continue;
       const told = { told_session: notice.run };
       await this.#kept.ports.chats.changeExisting(chatId, (transaction) => {
         transaction.control("metadata", told);
         transaction.set(told);
       });
-      if (removals === this.#removals) this.#acknowledge(chatId, notice);
+      this.#acknowledge(chatId, notice);
     }
   }
 
@@ -163,8 +151,9 @@ export class RestartNotices {
     return noticeText(facts, this.#kept.ports.newId);
   }
 
-  #acknowledge(chatId: string, { kind, text }: RestartNotice): void {
-    if (text === "") return;
+  #acknowledge(chatId: string, { kind, text, removals }: RestartNotice): void {
+    // It may quote words that were removed since it was made: then it is not shown.
+    if (text === "" || removals !== this.#removals) return;
     const at = isoTime(this.#kept.ports.clock.now());
     const notice = { chatId, kind, status: "delivered", text, at } as const;
     this.#kept.servers?.publish("told", { notice });
@@ -177,14 +166,8 @@ export class RestartNotices {
     this.#kept.publish({ type: "acknowledged", chatId: notice.chatId });
   }
 
-  /** The attempt produced no answer: the notice is still pending. */
-  failed(chatId: string): void {
-    this.#begun.delete(chatId);
-  }
-
   forget(chatId: string): void {
     this.#removals++;
-    this.#begun.delete(chatId);
     this.#born.delete(chatId);
     this.#shown.delete(chatId);
   }
@@ -197,7 +180,7 @@ export class RestartNotices {
   async look(chatIds: readonly string[]): Promise<readonly ShownNotice[]> {
     const shown = [...this.#shown.values()].reverse();
     for (const chatId of chatIds) {
-      const notice = this.#shown.has(chatId) ? undefined : await this.#pending(chatId);
+      const notice = this.#shown.has(chatId) ? undefined : await this.preview(chatId);
       const { kind, text = "" } = notice ?? {};
       if (kind && text !== "") shown.push({ chatId, kind, status: "pending", text });
     }
@@ -205,12 +188,13 @@ export class RestartNotices {
   }
 
   async #notice(chatId: string, restart: JudgedRestart, before: number): Promise<RestartNotice> {
+    const removals = this.#removals;
     const found = await this.#facts([chatId], restart, before, this.#kept.uptimeMs);
-    if (found === undefined) return { kind: "fresh_start", text: "", run: undefined };
+    if (found === undefined) return { kind: "fresh_start", text: "", run: undefined, removals };
     // A chat in which nothing was said has nothing to go on from.
     const isBorn = !found.messages?.length || this.#born.has(chatId);
     const facts: NoticeFacts = isBorn ? { ...found, kind: "fresh_start" } : found;
-    return { ...noticeText(facts, this.#kept.ports.newId), run: restart.totalRuns };
+    return { ...noticeText(facts, this.#kept.ports.newId), run: restart.totalRuns, removals };
   }
 
   /** Gathers what the notice says, without chats that cannot be read. `undefined`: none of them can. */

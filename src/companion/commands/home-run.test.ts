@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { pathToFileURL } from "node:url";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
@@ -50,27 +49,6 @@ test("all problems of a refused file go over HTTP with line and key, and none wi
   );
   assert.equal(detail, warnings.join("; "));
   assert.ok(!JSON.stringify([warnings, detail, c.logged]).includes(c.home));
-});
-
-for (const [what, bytes, problem] of [
-  ["is not UTF-8", Buffer.from([0xff]), "emotions.yaml is not UTF-8"],
-  ["is too large", Buffer.alloc(300_000, "#"), "emotions.yaml is larger than 64 KiB"],
-] as const) {
-  test(`a file that ${what} is refused over HTTP without its path`, async (t) => {
-    const c = await runWith(t, joyOf(0.5));
-    fs.writeFileSync(c.path, bytes);
-    const response = await c.post("/api/emotions/reset");
-    const { detail } = await problemOf(response, 400, "THROUGHLINE_INVALID");
-    assert.equal(detail, problem);
-  });
-}
-
-test("an event that is none of 200 is refused with the names of all", async (t) => {
-  const names = Array.from({ length: 200 }, (_, i) => `something_that_happens_${i}`);
-  const c = await runWith(t, `events:\n${names.map((name) => `  ${name}: {}\n`).join("")}`);
-  const response = await c.post("/api/emotions/event", { event: "hug" });
-  const { detail } = await problemOf(response, 400, "THROUGHLINE_INVALID");
-  assert.ok(detail.endsWith(names.join(", ")), detail);
 });
 
 test("the log says which problem refuses the file, and when it is in force again or gone", async (t) => {
@@ -126,25 +104,6 @@ for (const [says, text, facts, log] of rows) {
     for (const [index, pattern] of log.entries()) assert.match(recalled.lines[index]!, pattern);
   });
 }
-
-test("a problem that stays the same is reported once, and again when it comes back", async (t) => {
-  const home = temporaryDirectory(t);
-  const path = join(home, "facts.md");
-  const lines: string[] = [];
-  const logger: Logger = { ...silentLogger, warn: (_, message) => lines.push(message) };
-  const provider = new FactsFile(home, logger);
-  const problem = "facts.md is too long; the rest is not used";
-  for (const [text, reported] of [
-    ["y".repeat(4_001), [problem]],
-    ["y".repeat(4_001), [problem]],
-    ["short", [problem]],
-    ["y".repeat(4_001), [problem, problem]],
-  ] as const) {
-    fs.writeFileSync(path, text);
-    await provider.startupContext();
-    assert.deepEqual(lines, reported);
-  }
-});
 
 test("a link is followed; a directory and a pipe are reported, and nobody waits for the pipe", async (t) => {
   const home = temporaryDirectory(t);
@@ -248,18 +207,6 @@ for (const [says, write] of writers) {
   });
 }
 
-test("a linked file is followed: another one behind the link is another version", async (t) => {
-  const path = fileWith(t);
-  fs.writeFileSync(`${path}.1`, joyOf(0.1));
-  fs.writeFileSync(`${path}.2`, joyOf(0.2));
-  fs.symlinkSync(`${path}.1`, path);
-  const { timers, events } = watched(path);
-  fs.rmSync(path);
-  fs.symlinkSync(`${path}.2`, path);
-  await timers.pass(oneLook);
-  assert.deepEqual(events, [0.2]);
-});
-
 test("a refused version is told once with its line, what was in force stays, and the next good one counts", async (t) => {
   const path = fileWith(t, joyOf(0.1));
   const { timers, events, baseline } = watched(path);
@@ -270,16 +217,6 @@ test("a refused version is told once with its line, what was in force stays, and
   fs.writeFileSync(path, joyOf(0.3));
   await timers.pass(oneLook);
   assert.deepEqual(events, [":3", "", 0.3]);
-});
-
-test("refused at the start, the built-in configuration is in force, and the problem is told", async (t) => {
-  const path = fileWith(t, joyOf(7));
-  const { timers, events, baseline } = watched(path);
-  assert.deepEqual(events, [":3"]);
-  assert.equal(baseline(), "built-in");
-  fs.rmSync(path);
-  await timers.pass(oneLook);
-  assert.deepEqual(events, [":3", ""], "then it is told that nothing is wrong any more");
 });
 
 test("a file that comes is in force, one that goes leaves the built-in configuration", async (t) => {
@@ -326,16 +263,4 @@ test("a reload reads the file at once and answers with what it found", (t) => {
     [0.2],
   );
   assert.equal(events.at(-1), "built-in");
-});
-
-test("a watch that nobody closed does not keep the process alive", (t) => {
-  const url = (name: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, name)));
-  const script = `
-    const { EmotionsWatch } = await import(${url("emotions-file.ts")});
-    const { systemTimers } = await import(${url("../../core/timers.ts")});
-    const home = ${JSON.stringify(dirname(fileWith(t)))};
-    new EmotionsWatch({ home, timers: systemTimers, logger: {}, onChange() {} });`;
-  const args = ["--input-type=module", "--eval", script];
-  const { status, signal } = spawnSync(process.execPath, args, { timeout: 10_000 });
-  assert.deepEqual({ status, signal }, { status: 0, signal: null });
 });

@@ -204,13 +204,6 @@ test("an open wound goes to the model with every turn, beside the mood", async (
   assert.match(c.context(1), /Your mood: \w+ and hurt, since abuse, 1 minute ago\./);
 });
 
-test("a mood that somebody set is the one to speak in", async () => {
-  const c = await again([["1"]]);
-  c.companion.emotions.override("proud");
-  await c.say("One");
-  assert.match(c.context(0), /Your mood: proud\./);
-});
-
 test("while a model is called the companion is thinking, until the last of two has answered", async () => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const script = gates.map(({ promise }) => ["x", { type: "wait", until: promise }] as const);
@@ -234,20 +227,6 @@ test("while a model is called the companion is thinking, until the last of two h
   gates[1]?.resolve();
   await second.done;
   assert.equal(state(), "idle");
-});
-
-test("a voice that does something else meanwhile is left as it is", async () => {
-  const gate = Promise.withResolvers<void>();
-  const c = await again([["x", { type: "wait", until: gate.promise }], [away]]);
-  const turn = c.turns.submit(chat, { content: "One" });
-  for await (const { type } of turn.progress()) if (type === "text") break;
-  c.companion.emotions.voice("speaking");
-  gate.resolve();
-  await turn.done;
-  assert.equal(c.companion.emotions.feeling().voiceState, "speaking");
-  c.companion.emotions.voice("idle");
-  await c.say("Two");
-  assert.equal(c.companion.emotions.feeling().voiceState, "idle", "after a failure too");
 });
 
 test("a reply that is stored is a joy, one that did not come is none", async () => {
@@ -274,12 +253,6 @@ test("a retry and a second attempt are not heard twice", async () => {
   await c.companion.save();
   const said = c.machine.written.conversation as { role: string; text: string }[];
   assert.equal(said.filter(({ text }) => text === "You are trash").length, 1);
-});
-
-test("a companion that was closed fails no turn that is still answered", async () => {
-  const c = await again([["1"]]);
-  await c.companion.close();
-  assert.equal((await c.say("One")).assistant?.content, "1");
 });
 
 test("an answer without a word acknowledges nothing: the notice stays pending", async () => {
@@ -349,17 +322,6 @@ test("every open wound is named, the newest first", async () => {
   clock.pass(5_000);
   const text = moodText(emotions.spoken, "awake");
   assert.equal(text, "sad and hurt, since abuse, 5 seconds ago, and violence, 2 minutes ago");
-});
-
-test("who sleeps is asleep, not proud", async () => {
-  const { emotions } = await companion();
-  emotions.event("pat_level2");
-  assert.equal(moodText(emotions.spoken, "asleep"), "asleep");
-  emotions.event("violence");
-  assert.equal(
-    moodText(emotions.spoken, "asleep"),
-    "asleep and hurt, since violence, a moment ago",
-  );
 });
 
 test("the name of an event that is no plain word is quoted", async () => {

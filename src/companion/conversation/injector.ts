@@ -38,33 +38,27 @@ const throttleMs = 3_000;
 /** A stream that does not answer for this long is taken not to have heard. */
 const acknowledgeTimeoutMs = 30_000;
 
-export class Throttle {
-  readonly #ports: Pick<Runtime, "clock" | "timers">;
-  /** @returns whether something was sent. */
-  readonly #send: () => boolean;
-  #nextAt = Number.NEGATIVE_INFINITY;
-  #isClosed = false;
-  #cancel = () => {};
-
-  constructor(ports: Pick<Runtime, "clock" | "timers">, send: () => boolean) {
-    this.#ports = ports;
-    this.#send = send;
-  }
-
+/** Sends once in 3 s at most. @param send returns whether something was sent. */
+export function throttled(
+  { clock, timers }: Pick<Runtime, "clock" | "timers">,
+  send: () => boolean,
+) {
+  let nextAt = Number.NEGATIVE_INFINITY;
+  let cancel = () => {};
+  let isClosed = false;
   /** Sends what there is, now or as soon as the time is over. */
-  look(): void {
-    this.#cancel();
-    if (this.#isClosed) return;
-    const { clock, timers } = this.#ports;
+  const look = (): void => {
+    cancel();
+    if (isClosed) return;
     const now = clock.monotonic();
-    if (now < this.#nextAt) this.#cancel = timers.after(this.#nextAt - now, () => this.look());
-    else if (this.#send()) this.#nextAt = now + throttleMs;
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    this.#cancel();
-  }
+    if (now < nextAt) cancel = timers.after(nextAt - now, look);
+    else if (send()) nextAt = now + throttleMs;
+  };
+  const close = () => {
+    isClosed = true;
+    cancel();
+  };
+  return { look, close };
 }
 
 /**
@@ -96,7 +90,7 @@ export function injectInto(kept: KeptLife, client: string, stream: InjectionStre
       logger.warn({ error: errorName(error), items: items.length }, "texts were not heard");
     }
   };
-  const throttle = new Throttle(kept.ports, () => {
+  const throttle = throttled(kept.ports, () => {
     const isFree = !isSending && stream.state === "idle";
     if (!isFree || injects().length === 0) return false;
     isSending = true;

@@ -37,7 +37,7 @@ function readStored(state: EmotionState): EmotionState {
 }
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
-const histories = isFull ? 10_000 : 400;
+const histories = isFull ? 10_000 : 120;
 
 const names = ["joy", "sadness", "anger", "fear", "disgust"];
 type Numbers = Record<string, number>;
@@ -499,7 +499,7 @@ test(`${histories} random lives under random configurations are felt as a simula
 // Round numbers meet at round instants, where the simulation's sum of many steps may fall on the
 // other side of a threshold. So here the mood is compared where the rules have said the same for
 // longer than the hysteresis, with no close call: then it must be what they say.
-const longLives = isFull ? 400 : 30;
+const longLives = isFull ? 400 : 10;
 test(`${longLives} random lives of hours under the built-in configuration are felt alike`, () => {
   const kinds = "event event event person voice down up reset".split(" ");
   const file = structuredClone(builtInEmotionsFile) as unknown as File;
@@ -556,6 +556,6 @@ test("an evolution in parts, saved and loaded on the way, is the same to the bit
         assert.deepEqual(applyEvent(config, inParts, next), applyEvent(config, atOnce, next));
       },
     ),
-    { numRuns: isFull ? 5_000 : 150 },
+    { numRuns: isFull ? 5_000 : 50 },
   );
 });

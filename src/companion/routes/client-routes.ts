@@ -3,7 +3,7 @@
 import { json, type Router } from "../../server/router.ts";
 import type { ClientRun, Inject } from "../client-runs.ts";
 import type { Companion } from "../companion.ts";
-import { injectionText, Throttle } from "../conversation/injector.ts";
+import { injectionText, throttled } from "../conversation/injector.ts";
 import type { AddWrite } from "./companion-routes.ts";
 import { clientView } from "./companion-view.ts";
 import { answer, clientBody, deliveredBody, injectBody } from "./schemas.ts";
@@ -96,7 +96,7 @@ export function publishInjects({ ports }: Router, companion: Companion): () => v
     const next = injects.findIndex(({ id }) => id === sent.get(client)) + 1;
     return [injects.slice(0, next), injects.slice(next)] as const;
   };
-  const throttle = new Throttle({ clock, timers: throughline.ports.timers }, () => {
+  const throttle = throttled({ clock, timers: throughline.ports.timers }, () => {
     let hasSent = false;
     for (const run of watchers.hasListeners ? companion.clients.allOpen : []) {
       const [, items] = parted(run);
