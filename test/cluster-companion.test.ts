@@ -5,6 +5,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Companion } from "../src/companion/companion.ts";
 import { runsProjection } from "../src/companion/runs.ts";
 import { extendWithCompanion } from "../src/companion/start-companion.ts";
+import { isoTime } from "../src/core/clock.ts";
 import type { Storage } from "../src/core/storage/storage.ts";
 import { awakeProcess } from "./support/awake.ts";
 import { heldPlace, mortal, pass, process, soon } from "./support/cluster-world.ts";
@@ -84,6 +85,31 @@ test("a second process joins the run of the first: the same run and report, and 
   b.companion.tick();
   assert.deepEqual(await documentOf(store), before);
   assert.deepEqual(await runsOf(store), ["run_start"]);
+});
+
+test("what happens to the companion in one process is felt in all, and stored", async () => {
+  const w = world();
+  const [a, b, c] = [await w.start(), await w.start(), await w.start()];
+  b.companion.personSaid("chat-1", "I hate you, you are stupid");
+  await w.until(() => c.companion.emotions.feeling().levels.sadness > 0.1);
+  c.companion.personSeen("Ada");
+  c.companion.emotions.override("proud", 600);
+  await w.until(() => b.companion.emotions.feeling().mood === "proud");
+  b.companion.sleep("asleep");
+  const felt = ({ companion }: Awake) => {
+    const { levels, mood } = companion.emotions.feeling();
+    return { levels, mood, person: companion.person?.name, sleep: companion.sleepState };
+  };
+  await w.until(() => a.companion.sleepState === "asleep" && c.companion.sleepState === "asleep");
+  assert.equal(felt(a).person, "Ada");
+  assert.deepEqual(felt(a), felt(b));
+  assert.deepEqual(felt(a), felt(c));
+  const store = w.store();
+  await saved(store, a);
+  const { value } = await documentOf(store);
+  assert.equal(value["last_person_seen"], "Ada");
+  assert.equal(value["sleep_state"], "asleep");
+  assert.match(JSON.stringify(value["conversation"]), /I hate you/);
 });
 
 test("what happened in three processes at once, all feel in one order", async () => {
@@ -233,6 +259,35 @@ test("words that a process wanted to store when their chat was forgotten elsewhe
   assert.match(await everything(w.store()), /no secret/);
 });
 
+test("when all are killed, the next start has all that was stored", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  a.companion.personSaid("chat-1", "The house is red");
+  await saved(w.store(), a);
+  w.clock.pass(5_000);
+  b.companion.personSaid("chat-1", "The door is blue");
+  b.companion.emotions.event("abuse");
+  b.companion.personSeen("Ada");
+  await b.companion.save();
+  const { levels } = b.companion.emotions.feeling();
+  for (const each of [a, b]) each.storage.kill();
+  w.clock.pass(15_000);
+  const c = await w.start();
+  const { kind, gapMs } = c.companion.report;
+  assert.deepEqual([kind, gapMs], ["crash_recovery", 15_000]);
+  assert.equal(c.companion.person?.name, "Ada");
+  const { wounds, levels: now } = c.companion.emotions.feeling();
+  assert.deepEqual(
+    wounds.map(({ event, ageSeconds }) => [event, ageSeconds]),
+    [["abuse", 15]],
+  );
+  assert.ok(now.fear < levels.fear && Math.abs(now.fear - 0.28) < 1e-9, "as deep as the wound");
+  await saved(w.store(), c);
+  const { value } = await documentOf(w.store());
+  const said = (value["conversation"] as { text: string }[]).map(({ text }) => text);
+  assert.deepEqual(said, ["The house is red", "The door is blue"]);
+});
+
 test("a client's run is one at all servers, also when all are killed; what was told is not told again", async () => {
   const w = world();
   const first = await w.start();
@@ -327,10 +382,12 @@ test("a start joins a server that hears nothing: its document moves", async () =
   assert.deepEqual(await runsOf(w.store()), ["run_start"]);
 });
 
-for (const [says, isAlive, killedMs] of [
+for (const [says, isAlive, killedMs, isAhead = false] of [
   ["ends no run while one that hears nothing writes the document", true, 0],
   ["ends no run beside one that was killed just now, which may hear nothing", false, 1_000],
   ["ends the run of one that was killed, and silent for 10 s", false, 10_500],
+  ["ends the run of one that was killed a while ago", false, 25_000],
+  ["ends the run of one that was killed a while ago, whose clock was ahead", false, 25_000, true],
 ] as const) {
   test(`a server that leaves ${says}`, async () => {
     const w = world();
@@ -339,10 +396,13 @@ for (const [says, isAlive, killedMs] of [
     await pass(w.clock, 1_000, timers);
     const { run } = await starting;
     const b = await w.start();
+    const begun = w.clock.now();
+    if (isAhead) w.clock.set(isoTime(begun + 600_000));
     b.companion.emotions.event("pat_level1");
     await w.passes();
     if (isAlive) b.storage.deafen(true);
     else b.storage.kill();
+    if (isAhead) w.clock.set(isoTime(begun));
     for (let passed = 0; passed < killedMs; passed += 500) {
       run.tick();
       await pass(w.clock, 500, timers);
@@ -381,6 +441,17 @@ test("a server that slept while the others died has the run of the one that star
   assert.equal(a.companion.runId, b.companion.runId);
   assert.deepEqual(a.companion.report, b.companion.report);
   assert.equal(a.companion.emotions.feeling().wounds.length, 1);
+});
+
+test("a client that begins at one server goes on at another at once", async () => {
+  const w = world();
+  const [a, b] = [await w.start(), await w.start()];
+  await w.passes();
+  const { runId } = await a.companion.clients.begin("robot");
+  await b.companion.clients.inject("robot", "It rains.");
+  const ended = await a.companion.clients.end("robot");
+  assert.deepEqual([ended.runId, ended.isEnded], [runId, true]);
+  await assert.rejects(b.companion.clients.heartbeat("lamp"), { code: "THROUGHLINE_NOT_FOUND" });
 });
 
 test("a face that two servers report all the time is announced every 30 s, at each once", async () => {

@@ -287,6 +287,10 @@ export class KeptLife {
   /** After the document the history of moods up to it is stored. */
   async #stored(document: CompanionDocument, acts: readonly PendingAct[]): Promise<void> {
     this.servers?.publish("changed");
+    const { alive } = document.shared ?? this.#life.shared;
+    this.servers?.note(alive);
+    // What was dropped is not to come back with the next document.
+    this.#life = { ...this.#life, shared: { ...this.#life.shared, alive } };
     const felt = acts.flatMap((each) => (each.felt === undefined ? [] : [each.felt]));
     if (felt.length > 0) this.#note(felt.flat(), document.emotions);
     await this.history.flush();

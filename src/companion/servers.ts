@@ -24,6 +24,8 @@ interface Listener {
 
 /** How long another server may be silent, in milliseconds, until it counts as dead. */
 const silenceMs = 10_000;
+/** Signs of life count as watched while the document is stored this often, in milliseconds: it is due every 5 s. */
+const watchedMs = 7_500;
 /** The most servers of which the document knows the newest act: those that wrote it last. */
 const maxWriters = 50;
 
@@ -32,6 +34,9 @@ export class Servers {
   readonly #ports: CompanionPorts;
   readonly #ends: readonly (() => void)[];
   #listener: Listener | undefined;
+  /** The signs of life of the others, each with the monotonic time since when it stands still. */
+  #signs: ReadonlyMap<string, { readonly at: number; readonly since: number }> = new Map();
+  #notedAt = Number.NEGATIVE_INFINITY;
 
   constructor(ports: CompanionPorts) {
     const { cluster } = ports.storage;
@@ -84,26 +89,39 @@ export class Servers {
     return new Map(Object.entries(alive).filter(([id]) => id !== this.processId));
   }
 
-  /** Those of them that wrote less than 10 s ago by the clock here, or whose clock is ahead by less than that. */
-  #livingIn(alive?: SharedFields["alive"]): ReadonlyMap<string, number> {
-    const now = this.#ports.clock.now();
-    const others = [...this.#othersIn(alive)];
-    return new Map(others.filter(([, at]) => Math.abs(now - at) < silenceMs));
-  }
-
   /**
-   * Looks whether another server has the companion when this one leaves. One that wrote just now counts as living,
-   * answer or not: the run of a living server never ends.
+   * Looks whether another server has the companion when this one leaves. A sign of life that may be that of a living
+   * one counts as such: the run of a living server never ends.
    */
   async isLast(): Promise<boolean> {
     if (await this.#isAnswered()) return false;
     const { document } = await findDocument(this.#ports.storage.documents("session"));
-    return this.#livingIn(document?.shared?.alive).size === 0;
+    this.note(document?.shared?.alive);
+    return [...this.#signs].every(([id, { at }]) => this.#isDead(id, at));
+  }
+
+  /** Notes the signs of life in the document that is stored now, each by when it changed last. */
+  note(alive?: SharedFields["alive"]): void {
+    const now = this.#ports.clock.monotonic();
+    // While nothing could be stored here, the others may have been in the same trouble.
+    const isWatched = now - this.#notedAt <= watchedMs;
+    this.#notedAt = now;
+    const signs = [...this.#othersIn(alive)].map(([id, at]) => {
+      const before = isWatched ? this.#signs.get(id) : undefined;
+      return [id, before?.at === at ? before : { at, since: now }] as const;
+    });
+    this.#signs = new Map(signs);
+  }
+
+  #isDead(id: string, at: number): boolean {
+    const sign = this.#signs.get(id);
+    return sign?.at === at && this.#notedAt - sign.since >= silenceMs;
   }
 
   /** Signs what this process writes. @param number of its newest act. */
   signed(fields: SharedFields, number: number, isLeaving: boolean): SharedFields {
-    const others = Object.fromEntries(this.#livingIn(fields.alive));
+    const signs = [...this.#othersIn(fields.alive)].filter(([id, at]) => !this.#isDead(id, at));
+    const others = Object.fromEntries(signs);
     const now = this.#ports.clock.now();
     return {
       ...fields,
