@@ -11,8 +11,9 @@ import { printableLine } from "../../core/chat/printable.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import { isThroughlineError } from "../../core/errors.ts";
 import { type Disk, type DiskFile, realDisk } from "../../core/storage/disk/disk.ts";
+import { create } from "../../core/storage/files/new-folder.ts";
 import { contentText, filesAtOnce } from "./copy.ts";
-import { assertFree, create, newFolder } from "./new-folder.ts";
+import { assertFree, newFolder } from "./new-folder.ts";
 import {
   type BackupFile,
   type BackupList,
