@@ -188,19 +188,14 @@ const post = (...lines: readonly string[]) => `POST ${me}/stop HTTP/1.1\r\n${lin
 const malformed: readonly (readonly [
   says: string,
   status: number,
-  of: (host) => string,
+  of: (host: string) => string,
 ])[] = [
   [
     "a length and chunks",
     400,
-    (host) =>
-      post(host, "Content-Length: 2", "Transfer-Encoding: chunked", "", "0\r\n\r\n"),
+    (host) => post(host, "Content-Length: 2", "Transfer-Encoding: chunked", "", "0\r\n\r\n"),
   ],
-  [
-    "two lengths",
-    400,
-    (host) => post(host, "Content-Length: 2", "Content-Length: 2", "", "{}"),
-  ],
+  ["two lengths", 400, (host) => post(host, "Content-Length: 2", "Content-Length: 2", "", "{}")],
   [
     "two different lengths",
     400,
@@ -213,11 +208,7 @@ const malformed: readonly (readonly [
     (host) => post(host, "Transfer-Encoding: chunked, identity", "", "0\r\n\r\n"),
   ],
   ["lines that end in LF alone", 400, (host) => `GET /healthz HTTP/1.1\n${host}\n\n`],
-  [
-    "a folded line",
-    400,
-    (host) => `GET /healthz HTTP/1.1\r\n${host}\r\nX: a\r\n b\r\n\r\n`,
-  ],
+  ["a folded line", 400, (host) => `GET /healthz HTTP/1.1\r\n${host}\r\nX: a\r\n b\r\n\r\n`],
   [
     "a space before the colon",
     400,
@@ -242,17 +233,9 @@ const malformed: readonly (readonly [
     (host) => wire("GET", "http://evil.example/healthz", host),
   ],
   ["a target that is a star", 400, (host) => wire("OPTIONS", "*", host)],
-  [
-    "an expectation that nobody knows",
-    417,
-    (host) => wire("GET", "/healthz", host, "Expect: foo"),
-  ],
+  ["an expectation that nobody knows", 417, (host) => wire("GET", "/healthz", host, "Expect: foo")],
   ["steps in the path", 400, (host) => wire("GET", "/api/chats/../../etc/passwd", host)],
-  [
-    "encoded steps in the path",
-    400,
-    (host) => wire("GET", "/api/chats/%2e%2e/messages", host),
-  ],
+  ["encoded steps in the path", 400, (host) => wire("GET", "/api/chats/%2e%2e/messages", host)],
   ["half-encoded steps in the path", 400, (host) => wire("GET", "/api/chats/.%2E", host)],
   ["a backslash in the path", 400, (host) => wire("GET", "/api\\chats", host)],
   ["a fragment", 400, (host) => wire("GET", "/api/chats/a#b", host)],

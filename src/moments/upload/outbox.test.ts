@@ -311,7 +311,11 @@ const modes: readonly (readonly [StorageSettings, string, string | null, boolean
 ];
 test("the mode is the one that was asked for, or local for a reason", () => {
   for (const [settings, mode, reason, mayUpload] of modes) {
-    assert.deepEqual(effectiveMode(settings), { mode, reason, mayUpload }, JSON.stringify(settings));
+    assert.deepEqual(
+      effectiveMode(settings),
+      { mode, reason, mayUpload },
+      JSON.stringify(settings),
+    );
   }
 });
 
