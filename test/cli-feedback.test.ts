@@ -60,20 +60,20 @@ test("record is about the last answer, or the one that is named, with the words 
   );
 });
 
-for (const [what, args, says] of [
-  ["a message that is not there", ["--message", "m9"], /no message of this chat/],
-  ["a chat that is not there", ["--chat", "local:nobody"], /nobody|not/i],
-  ["a score of the wrong sign", ["--score", "-0.5"], /score/],
-  ["both a correction and a note", ["--correction", "a", "--note", "b"], /either/],
-] as const) {
-  test(`record of ${what} is refused, and nothing is kept`, async (t) => {
-    const at = await home(t);
+test("record of an unknown message or chat, a score of the wrong sign, or a correction and a note is refused, and nothing is kept", async (t) => {
+  const at = await home(t);
+  for (const [args, says] of [
+    [["--message", "m9"], /no message of this chat/],
+    [["--chat", "local:nobody"], /nobody|not/i],
+    [["--score", "-0.5"], /score/],
+    [["--correction", "a", "--note", "b"], /either/],
+  ] as const) {
     const { code, err } = await at.run("record", "--sentiment", "positive", "--what", "x", ...args);
     assert.notEqual(code, 0);
     assert.match(err, says);
-    assert.deepEqual(fs.readdirSync(join(at.path, "feedback")), []);
-  });
-}
+  }
+  assert.deepEqual(fs.readdirSync(join(at.path, "feedback")), []);
+});
 
 test("a second reaction supersedes the first, and an export has no other", async (t) => {
   const at = await home(t);
@@ -91,8 +91,11 @@ test("a second reaction supersedes the first, and an export has no other", async
   );
 });
 
-test("verify names what differs, and verify of all says when nothing does", async (t) => {
+test("verify names what differs, and verify of all says when nothing does, or nothing is there", async (t) => {
   const at = await home(t);
+  const nothing = { code: 0, out: "", err: "No reactions have been recorded yet.\n" };
+  assert.deepEqual(await at.run("verify"), nothing);
+  assert.equal(await at.ok("verify", "--json"), "[]\n");
   const name = await at.record();
   fs.writeFileSync(join(at.folder(name), "stray.txt"), "not ours");
   const { code, out } = await at.run("verify", name);
@@ -144,19 +147,15 @@ test("export takes what the filters ask for, names what it leaves out and why, a
     [false],
   );
   assert.match(fs.readFileSync(join(out, "README.md"), "utf8"), /configs:/);
-  for (const [filter, value, count] of [
-    ["--sentiment", "positive", 0],
-    ["--sentiment", "negative", 1],
-    ["--since", "2100-01-01", 0],
-    ["--until", "2100-01-01", 1],
-    ["--chat", "local:other", 0],
-    ["--source", "skill", 0],
-    ["--min-score", "0.5", 1],
-  ] as const) {
-    const args = ["export", "--format", "kto", "--out", out, "--replace", "--json", filter, value];
-    const { rows, filters } = JSON.parse(await at.ok(...args));
-    assert.equal(rows.total, count, `${filter} ${value}: ${JSON.stringify(filters)}`);
-  }
+  const asked = ["--sentiment", "negative", "--since", "2000-01-01", "--until", "2100-01-01"];
+  asked.push("--chat", "local:me", "--source", "cli", "--min-score", "0.5");
+  const again = ["export", "--format", "kto", "--out", out, "--replace", "--json", ...asked];
+  const filtered = JSON.parse(await at.ok(...again));
+  assert.equal(filtered.rows.total, 1);
+  const { since, until, ...filters } = filtered.filters;
+  assert.deepEqual([since.slice(0, 10), until.slice(0, 10)], ["2000-01-01", "2100-01-01"]);
+  const plain = { sentiment: "negative", chat: "local:me", person: null, source: "cli" };
+  assert.deepEqual(filters, { ...plain, min_score: 0.5 });
   assert.equal(
     (await at.run("export", "--format", "kto", "--out", out, "--since", "soon")).code,
     2,
@@ -164,50 +163,37 @@ test("export takes what the filters ask for, names what it leaves out and why, a
   await at.ok("delete", disliked, "--yes");
 });
 
-for (const [what, out, says] of [
-  [
-    "its folder does not exist",
-    "no/data",
-    /its folder does not exist \(ENOENT\) \[THROUGHLINE_CONF/,
-  ],
-  [
-    "a file stands there",
-    "notes.txt",
-    /a file stands where .*notes\.txt.* \[THROUGHLINE_CONFLICT\]/,
-  ],
-  ["a file stands above it", "notes.txt/data", /a file stands where .*notes\.txt\/data/],
-] as const) {
-  test(`export says so where ${what}`, async (t) => {
-    const at = await home(t);
-    fs.writeFileSync(join(at.path, "..", "notes.txt"), "mine");
+test("export says so where its folder is not there, or a file stands there or above", async (t) => {
+  const at = await home(t);
+  const notes = join(at.path, "..", "notes.txt");
+  fs.writeFileSync(notes, "mine");
+  for (const [out, says] of [
+    ["no/data", /its folder does not exist \(ENOENT\) \[THROUGHLINE_CONF/],
+    ["notes.txt", /a file stands where .*notes\.txt.* \[THROUGHLINE_CONFLICT\]/],
+    ["notes.txt/data", /a file stands where .*notes\.txt\/data/],
+  ] as const) {
     const path = join(at.path, "..", out);
     const { code, err } = await at.run("export", "--format", "kto", "--out", path);
     assert.equal(code, 1);
     assert.match(err, says);
     assert.doesNotMatch(err, /report it/);
-    assert.equal(fs.readFileSync(join(at.path, "..", "notes.txt"), "utf8"), "mine");
-  });
-}
+  }
+  assert.equal(fs.readFileSync(notes, "utf8"), "mine");
+});
 
-for (const isTTY of [false, true]) {
-  test(`export shows how far it is ${isTTY ? "at a terminal" : "to no pipe or log"}`, async (t) => {
-    const at = await home(t);
-    await at.record();
+test("export shows how far it is at a terminal, and to no pipe or log", async (t) => {
+  const at = await home(t);
+  await at.record();
+  for (const isTTY of [false, true]) {
     const io = fakeIo();
     Object.assign(io.errors, { isTTY });
-    const args = ["feedback", "export", "--format", "kto", "--out", join(at.path, "..", "data")];
+    const out = join(at.path, "..", `data-${isTTY}`);
+    const args = ["feedback", "export", "--format", "kto", "--out", out];
     const { code, err } = await runCli(args, { home: at.path, io });
     assert.equal(code, 0);
     const steps = ["select 1/1", "write 1/1", ""].map((step) => `\r${step}\u001b[K\r`);
     assert.equal(err, isTTY ? steps.join("") : "");
-  });
-}
-
-test("verify says so where there is nothing to look at", async (t) => {
-  const at = await home(t);
-  const nothing = { code: 0, out: "", err: "No reactions have been recorded yet.\n" };
-  assert.deepEqual(await at.run("verify"), nothing);
-  assert.equal(await at.ok("verify", "--json"), "[]\n");
+  }
 });
 
 test("delete takes the packages of a chat and no others, and wants to be sure", async (t) => {

@@ -1,7 +1,7 @@
 // Where packages go, what is remembered of earlier runs, and what forgetting reaches.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { faultyDisk } from "../../test/support/faulty-disk.ts";
@@ -302,17 +302,6 @@ for (const isUp of [true, false]) {
   });
 }
 
-test("what is neither here nor in the bucket cannot be retracted, and that is said", async (t) => {
-  const at = await world(t);
-  const name = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
-  await at.run((moments) =>
-    assert.rejects(moments.retract(name, { by: null, reason: null }), {
-      code: "THROUGHLINE_NOT_FOUND",
-    }),
-  );
-  assert.deepEqual(files(join(at.home, "feedback")), []);
-});
-
 // Forgetting where nothing is sent.
 test("what only the bucket has is forgotten with its chat; what this home does not know, when the bucket is asked for", async (t) => {
   const at = await world(t);
@@ -482,16 +471,3 @@ test("a process that is not the writer any more keeps nothing", async (t) => {
   await assert.rejects(lost.keep(everything), /lost/);
   assert.equal(await kept(path).read(), undefined);
 });
-
-for (const [what, wording, megabytes] of [
-  ["with a wording of 2,001 characters", "x".repeat(2_001), 0],
-  ["of more than 64 MiB", "x", 65],
-] as const) {
-  test(`a file ${what} agrees to words alone, and is not absent`, async (t) => {
-    const path = newHome(t);
-    const file = join(path, "consent.json");
-    writeFileSync(file, JSON.stringify({ ...everything, wording }));
-    if (megabytes > 0) truncateSync(file, megabytes * 1024 * 1024);
-    assert.deepEqual(await kept(path).read(), initialConsent);
-  });
-}

@@ -39,10 +39,11 @@ import {
 import { settle } from "../../core/storage/files/journal-segment.ts";
 import { noteBackup } from "../../core/storage/files/last-backup.ts";
 import { takeLease } from "../../core/storage/files/lease.ts";
+import { create, removeTree } from "../../core/storage/files/new-folder.ts";
 import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
 import { isLoss } from "../../core/storage/files/quarantine.ts";
 import { journalFolder } from "../../core/storage/files/segments.ts";
-import { assertFree, create, newFolder, removeTree } from "./new-folder.ts";
+import { assertFree, newFolder } from "./new-folder.ts";
 import {
   type BackupFile,
   type BackupList,

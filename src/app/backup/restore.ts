@@ -8,8 +8,9 @@ import { placeToHome } from "../../cli/out-path.ts";
 import type { Flags } from "../../cli/settings.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import { type Disk, type DiskFile, realDisk } from "../../core/storage/disk/disk.ts";
+import { create } from "../../core/storage/files/new-folder.ts";
 import { contentText, filesAtOnce } from "./copy.ts";
-import { assertFree, create, newFolder } from "./new-folder.ts";
+import { assertFree, newFolder } from "./new-folder.ts";
 import {
   type BackupFile,
   type BackupList,

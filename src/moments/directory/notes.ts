@@ -185,16 +185,3 @@ export async function addTombstone(
   await writeTombstone(ports, name, { state: "pending", places, since, error: null });
   return true;
 }
-
-/** Notes that nothing is left in these places; the tombstone goes when there are no others by now. */
-export async function removePlaces(
-  ports: PackagePorts,
-  name: string,
-  places: Tombstone["places"],
-): Promise<void> {
-  const tombstone = await readTombstone(ports, name);
-  const gone = new Set(places.map(keyOf));
-  const left = tombstone?.places.filter((place) => !gone.has(keyOf(place)));
-  if (tombstone === undefined || !left?.length) return removeNote(ports, name, "tombstone");
-  await writeTombstone(ports, name, { ...tombstone, places: left });
-}

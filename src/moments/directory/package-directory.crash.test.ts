@@ -86,11 +86,11 @@ const saving = {
 test("a power cut at any disk call of two saves leaves each package whole or absent, and what was durable whole", async (t) => {
   const counts = await forEveryCrashPoint<Told>({
     ...saving,
-    images: { maxImages: isFull ? 100 : 4 },
+    images: { maxImages: isFull ? 100 : 2 },
   });
   t.diagnostic(`${counts.images} images from ${counts.points} points`);
   assert.ok(counts.points >= 40, `${counts.points} points`);
-  assert.ok(counts.images >= (isFull ? 1_000 : 150), `${counts.images} images`);
+  assert.ok(counts.images >= (isFull ? 1_000 : 60), `${counts.images} images`);
 });
 
 test("kill -9 at any disk call of two saves leaves each package whole or absent", async (t) => {
@@ -119,17 +119,15 @@ async function saveFirst(disk: SimulatedDisk) {
   return packages;
 }
 
-const halves: readonly [what: string, made: () => Promise<SimulatedDisk>, kept: boolean][] = [
+const halves: readonly [what: string, made: () => Promise<SimulatedDisk>][] = [
   [
     "a package without its pictures",
     () => killedBefore(({ call, path: at }) => call === "write" && at.endsWith("0.jpg"), saveFirst),
-    false,
   ],
   [
     "a package without its name",
     () =>
       killedBefore(({ call, path: at }) => call === "rename" && at.endsWith(".partial"), saveFirst),
-    true,
   ],
   [
     "a begun deletion",
@@ -138,29 +136,24 @@ const halves: readonly [what: string, made: () => Promise<SimulatedDisk>, kept: 
         ({ call, path: at }) => call === "unlink" && at.includes(".deleting"),
         async (on) => (await saveFirst(on)).delete({ name: names.first }),
       ),
-    false,
   ],
 ];
 
-for (const [what, made, isKept] of halves) {
-  test(`a power cut at any disk call of a recovery that finds ${what} comes to the same end`, async (t) => {
+for (const [what, made] of halves) {
+  test(`a power cut at any disk call of a recovery that finds ${what} removes all of it`, async (t) => {
     const start = await made();
-    let end: readonly string[] | undefined;
     const counts = await forEveryCrashPoint({
       start,
       scenario: (disk) => openPackages(disk),
       async check(image) {
         const opened = await openPackages(image);
-        const there = await wholePackages(image, opened);
-        end ??= there;
-        assert.deepEqual(there, end);
-        assert.deepEqual(there, isKept ? [names.first] : []);
-        if (what === "a begun deletion") await assertNowhere(image, first.record.what);
+        assert.deepEqual(await wholePackages(image, opened), []);
+        await assertNowhere(image, first.record.what);
       },
-      images: { maxImages: isFull ? 15 : 3 },
+      images: { maxImages: isFull ? 15 : 2 },
     });
     t.diagnostic(`${counts.images} images from ${counts.points} points`);
-    assert.ok(counts.points >= 4 && counts.images >= 8, JSON.stringify(counts));
+    assert.ok(counts.points >= 4 && counts.images >= 6, JSON.stringify(counts));
   });
 }
 
@@ -193,10 +186,10 @@ test("a power cut at any disk call of a deletion leaves the package whole, or no
       if (there.includes(names.first)) await assertIsWholly(opened, first);
       else await assertNowhere(image, first.record.what);
     },
-    images: { maxImages: isFull ? 100 : 4 },
+    images: { maxImages: isFull ? 100 : 2 },
   });
   t.diagnostic(`${counts.images} images from ${counts.points} points`);
-  assert.ok(counts.images >= 30);
+  assert.ok(counts.images >= 20);
 });
 
 test("a power cut at any disk call of a retraction leaves the old status or the new one", async () => {
@@ -216,7 +209,7 @@ test("a power cut at any disk call of a retraction leaves the old status or the 
       if (promised.length > 0) assert.equal(status.retracted?.reason, "a slip");
       else assert.ok([undefined, "a slip"].includes(status.retracted?.reason ?? undefined));
     },
-    images: { maxImages: isFull ? 50 : 8 },
+    images: { maxImages: isFull ? 50 : 3 },
   });
 });
 

@@ -29,7 +29,6 @@ import {
   readStatus,
   readTombstone,
   removeNote,
-  removePlaces,
   writeTombstone,
 } from "./notes.ts";
 import { type MessageReaction, reactionsOf, type SeenOwners } from "./reactions.ts";
@@ -95,8 +94,8 @@ export class PackageDirectory extends PackageReader implements PackageSink {
     await reaching("the packages", async () => {
       const inFlight = await recover(directory.#ports);
       for (const [name, as] of await placesIn(directory.#ports)) {
-        const isHere = as.has("package");
-        if (isHere || (as.has("status") && !inFlight.has(name))) directory.#learn(name, isHere);
+        const isNoted = as.has("status") && !inFlight.has(name);
+        if (isNoted || as.has("package")) directory.#learn(name, as.has("package"));
       }
     });
     return directory;
@@ -202,6 +201,7 @@ export class PackageDirectory extends PackageReader implements PackageSink {
       };
     };
     await this.#change(name, change, true);
+    this.#learn(name, isHere);
   }
 
   /**
@@ -233,8 +233,9 @@ export class PackageDirectory extends PackageReader implements PackageSink {
    *
    * @throws ThroughlineError `THROUGHLINE_INVALID`: no copy in a bucket is noted.
    */
-  release(name: string): Promise<void> {
-    return this.#changing(name, () => releasePackage(this.#ports, name));
+  async release(name: string): Promise<void> {
+    await this.#changing(name, () => releasePackage(this.#ports, name));
+    this.#learn(name, await this.has(name));
   }
 
   /** Who sends packages hears from now on what there is to be done. */
@@ -272,15 +273,17 @@ export class PackageDirectory extends PackageReader implements PackageSink {
   /** Removes what is still here of something that has a tombstone. */
   async finishDeletion(name: string): Promise<void> {
     await this.#changing(name, () => removeHere(this.#ports, name));
+    this.#known.delete(packageId(name));
   }
 
   /**
-   * Nothing is left in these places: the tombstone goes when there are no others by now, and the status of a package
+   * Nothing is left in these places: the tombstone goes if it names no others by now, and the status of a package
    * that was on its way from memory.
    */
   async buried(name: string, places: Tombstone["places"]): Promise<void> {
     await this.#changing(name, async () => {
-      await removePlaces(this.#ports, name, places);
+      const { places: noted } = (await readTombstone(this.#ports, name)) ?? {};
+      if (isDeepStrictEqual(noted, places)) await removeNote(this.#ports, name, "tombstone");
       const status = await readStatus(this.#ports, name);
       if (status && isInFlight(status) && !(await isHere(this.#ports, name)))
         await removeNote(this.#ports, name, "status");
@@ -310,7 +313,10 @@ export class PackageDirectory extends PackageReader implements PackageSink {
     this.#assertOpen();
     return reaching("the packages", async () => {
       const report = await purge(this.#ports, limits, this.#changes);
-      for (const { name } of report.purged) await this.#look(name);
+      for (const { name } of report.purged) {
+        if (await this.knows(name)) this.#learn(name, false);
+        else this.#known.delete(packageId(name));
+      }
       return report;
     });
   }
@@ -366,16 +372,6 @@ export class PackageDirectory extends PackageReader implements PackageSink {
     this.#known.set(packageId(name), { name, isHere });
   }
 
-  /** Learns what there is of a name now. What may never arrive in a bucket is not known. */
-  async #look(name: string): Promise<void> {
-    const isFolder = await isHere(this.#ports, name);
-    const isNoted = !isFolder && (await isHere(this.#ports, name, "status"));
-    const status = isNoted ? await readStatus(this.#ports, name) : undefined;
-    const isComing = status !== undefined && isInFlight(status);
-    if (isFolder || (isNoted && !isComing)) this.#learn(name, isFolder);
-    else this.#known.delete(packageId(name));
-  }
-
   #changing<T>(name: string, work: () => Promise<T>): Promise<T> {
     try {
       checkName(name);
@@ -383,11 +379,7 @@ export class PackageDirectory extends PackageReader implements PackageSink {
     } catch (error) {
       return Promise.reject(error);
     }
-    return reaching(name, async () => {
-      const changed = await this.#changes.run(name, work);
-      await this.#look(name);
-      return changed;
-    });
+    return reaching(name, () => this.#changes.run(name, work));
   }
 
   #assertOpen(): void {

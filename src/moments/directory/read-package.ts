@@ -69,18 +69,11 @@ export interface ReadPackage {
   readonly incomplete: readonly Difference[];
 }
 
-/** Of a folder that is named so: a package, or one that is being written. */
-type Folder = "package" | "partial";
-
 /** The manifest of a package. Its own name must be the one that it is looked up by. */
-export async function readFolder(
-  from: Directory,
-  name: string,
-  as?: Folder,
-): Promise<ManifestReading> {
+export async function readFolder(from: Directory, name: string): Promise<ManifestReading> {
   let bytes: Buffer | undefined;
   try {
-    bytes = await readWhole(from.disk, join(pathOf(from, name, as), manifestFile));
+    bytes = await readWhole(from.disk, join(pathOf(from, name), manifestFile));
   } catch (error) {
     if (!isNoFile(error)) throw error;
     return damaged("feedback.json is a folder, a link or a pipe, not a file");
@@ -104,7 +97,7 @@ async function manifestOf(from: Directory, name: string): Promise<Manifest> {
 /** See `PackageReader.read`. */
 export async function readPackage(from: Directory, name: string): Promise<ReadPackage> {
   const manifest = await manifestOf(from, name);
-  const incomplete = await differencesIn(from, manifest, { upTo: "size" });
+  const incomplete = await differencesIn(from, manifest, "size");
   const bytes = await bytesIfFile(from, name, messagesFile);
   const messages = bytes === undefined ? undefined : readMessages(bytes);
   if (messages === undefined && !incomplete.some(({ path }) => path === messagesFile)) {
@@ -139,18 +132,17 @@ function noSuchFile(name: string): ThroughlineError {
 export async function verifyFolder(
   from: Directory,
   name: string,
-  as?: Folder,
 ): Promise<Verification & { readonly manifest?: Manifest }> {
-  const { manifest, problem } = await readFolder(from, name, as);
+  const { manifest, problem } = await readFolder(from, name);
   if (manifest === undefined) {
     const { kind, detail } = problem;
     if (kind === "newer" || kind === "seed") return { name, state: kind, differences: [] };
     const differences = [{ path: manifestFile, kind: "manifest", detail } as const];
     return { name, state: "damaged", differences };
   }
-  const differences = await differencesIn(from, manifest, { as, upTo: "content" });
+  const differences = await differencesIn(from, manifest, "content");
   const listed = new Set([manifestFile, ...manifest.files.map(({ path }) => path)]);
-  for (const path of await pathsIn(from, manifest, as)) {
+  for (const path of await pathsIn(from, manifest)) {
     if (listed.has(path)) continue;
     differences.push({ path, kind: "unlisted", detail: "not of this package" });
   }
@@ -164,10 +156,10 @@ const readsAtOnce = 8;
 async function differencesIn(
   from: Directory,
   { name, files }: Manifest,
-  { as, upTo }: { readonly as?: Folder | undefined; readonly upTo: "size" | "content" },
+  upTo: "size" | "content",
 ): Promise<Difference[]> {
   const { disk } = from;
-  const folder = pathOf(from, name, as);
+  const folder = pathOf(from, name);
   const compare = async ({ path, bytes, sha256 }: FileEntry): Promise<Difference | undefined> => {
     const place = join(folder, path);
     const size = await sizeIfThere(disk, place);
@@ -186,12 +178,8 @@ async function differencesIn(
 }
 
 /** The paths of all that is in a folder, as far as its manifest knows folders. */
-async function pathsIn(
-  from: Directory,
-  { name, files }: Manifest,
-  as?: Folder,
-): Promise<readonly string[]> {
-  const folder = pathOf(from, name, as);
+async function pathsIn(from: Directory, { name, files }: Manifest): Promise<readonly string[]> {
+  const folder = pathOf(from, name);
   const directories = foldersOf(files);
   const found: string[] = [];
   for (const { name: entry, kind } of (await entriesOf(from.disk, folder)) ?? []) {

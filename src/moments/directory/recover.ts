@@ -8,12 +8,9 @@ import {
   makeDirectory,
   syncNames,
 } from "../../core/storage/files/file-ports.ts";
-import { bytesIn, manifestFile } from "../package/content.ts";
-import { type As, codeOf, isHere, type PackagePorts, pathOf, placesIn } from "./names.ts";
-import { isInFlight, noteComing, readStatus, removeNote } from "./notes.ts";
-import { verifyFolder } from "./read-package.ts";
+import { type As, codeOf, type PackagePorts, pathOf, placesIn } from "./names.ts";
+import { isInFlight, readStatus, removeNote } from "./notes.ts";
 import { finishRemoval, removeHere, removeTree } from "./remove.ts";
-import { publish, syncFolder } from "./save-package.ts";
 
 /** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
 const statusesAtOnce = 16;
@@ -21,8 +18,8 @@ const statusesAtOnce = 16;
 type Found = ReadonlySet<As>;
 
 /**
- * Makes the directory, if need be, finishes begun deletions, gives a package that was written whole its name, and removes every half,
- * with a report. Running it again after any interruption comes to the same end.
+ * Makes the directory, if need be, finishes begun deletions, and removes every package that has not got its name yet,
+ * with a report: no caller was told that it is kept. Running it again after any interruption comes to the same end.
  *
  * @returns the names of packages that were on their way to a bucket from memory.
  */
@@ -63,12 +60,8 @@ async function recoverName(ports: PackagePorts, name: string, found: Found): Pro
     await finishRemoval(ports, name);
     if (!found.has("package")) return false;
   }
-  let isHere = found.has("package");
-  if (found.has("partial")) {
-    if (!isHere && (await publishWhole(ports, name))) isHere = true;
-    else await removeHalf(ports, name);
-  }
-  return !isHere && found.has("status") && (await removeOrphan(ports, name));
+  if (found.has("partial")) await removeHalf(ports, name);
+  return !found.has("package") && found.has("status") && (await removeOrphan(ports, name));
 }
 
 /**
@@ -85,38 +78,11 @@ async function removeOrphan(ports: PackagePorts, name: string): Promise<boolean>
   return false;
 }
 
-/** Publishes a half that turns out to be whole. @returns whether it was. */
-async function publishWhole(ports: PackagePorts, name: string): Promise<boolean> {
-  const { disk } = ports;
-  const folder = pathOf(ports, name, "partial");
-  const { manifest, differences } = await verifyFolder(ports, name, "partial");
-  if (manifest === undefined || differences.length > 0) return false;
-  // What was read may be in the cache alone: the process that died may not have synced it.
-  for (const file of [...manifest.files.map(({ path }) => path), manifestFile]) {
-    const open = await disk.open(join(folder, file), "write");
-    try {
-      await open.sync();
-    } finally {
-      await open.close();
-    }
-  }
-  await syncFolder(disk, folder, manifest.files);
-  const bytes = bytesIn(manifest.files);
-  if (!(await isHere(ports, name, "status"))) await noteComing(ports, manifest, bytes);
-  await publish(ports, name);
-  report(ports, name, bytes, "a package was whole but for its name; it is kept");
-  return true;
-}
-
-/** No caller was told that it is kept, and without its manifest nothing reads it. */
 async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
   const bytes = (await removeTree(ports.disk, pathOf(ports, name, "partial"))) ?? 0;
   await syncNames(ports, ports.path);
-  report(ports, name, bytes, "a package was begun and not finished; it is removed");
-}
-
-function report(ports: PackagePorts, name: string, bytes: number, reason: string): void {
   const key = `${basename(ports.path)}/${name}`;
   const at = isoTime(ports.clock.now());
+  const reason = "a package was begun and not finished; it is removed";
   ports.report({ at, key, kind: "unfinished_package", bytes, after_seq: 0, reason });
 }

@@ -118,8 +118,7 @@ const noneDeleted = () => ({
 
 /**
  * Deletes packages and all that lies beside them, each for good before the next. Every deletion
- * also removes unfinished packages whose record was never written: it is unknown whose they are,
- * and no caller was told that they are kept.
+ * also removes unfinished packages: no caller was told that they are kept.
  */
 export async function deletePackages(
   ports: PackagePorts,
@@ -163,8 +162,8 @@ async function isSelected(
   const isHalf =
     owners.length === 0 &&
     !(await isHere(ports, name)) &&
-    // Without a status there is no copy in a bucket either.
-    !(await isHere(ports, name, "status"));
+    // What is being written, or has no status, has no copy in a bucket either.
+    ((await isHere(ports, name, "partial")) || !(await isHere(ports, name, "status")));
   return isHalf || isMeant(selection, name, owners);
 }
 

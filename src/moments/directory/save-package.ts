@@ -109,32 +109,18 @@ async function write(
     });
     signal?.throwIfAborted();
     await writeFile(disk, join(folder, manifestFile), [writeManifest(sealRecord(record, parts))]);
-    await syncFolder(disk, folder, parts);
+    for (const inner of foldersOf(parts)) await disk.syncDirectory(join(folder, inner));
+    await disk.syncDirectory(folder);
     // First what is to become of it, so that no package is ever one of which that is not known.
     const upload = await noteComing(ports, record, bytesIn(parts));
-    await publish(ports, name);
+    ports.guard();
+    await disk.rename(folder, pathOf(ports, name));
+    await disk.syncDirectory(path);
     if (upload !== undefined) sender?.pending(name, upload);
   } catch (error) {
     await throwAway(ports, name);
     throw error;
   }
-}
-
-/** Makes the names in a package's folder durable. */
-export async function syncFolder(
-  disk: Disk,
-  folder: string,
-  files: readonly { readonly path: string }[],
-): Promise<void> {
-  for (const inner of foldersOf(files)) await disk.syncDirectory(join(folder, inner));
-  await disk.syncDirectory(folder);
-}
-
-/** Gives a half that is written and synced the name by which it is a package, for good. */
-export async function publish(ports: PackagePorts, name: string): Promise<void> {
-  ports.guard();
-  await ports.disk.rename(pathOf(ports, name, "partial"), pathOf(ports, name));
-  await ports.disk.syncDirectory(ports.path);
 }
 
 /**

@@ -1,5 +1,5 @@
-// Whose a package is: what its record says, wherever there is one. Also of a half, and of a package of which a
-// bucket alone has the files.
+// Whose a package is: what its record says, wherever there is one. Also of a package of which a bucket alone has
+// the files.
 import { join } from "node:path";
 import { isJsonObject } from "../../core/json.ts";
 import { manifestFile, messagesFile } from "../package/content.ts";
@@ -63,17 +63,14 @@ export async function ownersHere(
   name: string,
   withMessages: boolean,
 ): Promise<readonly Owners[]> {
-  const found: Owners[] = [];
-  for (const as of ["package", "partial"] as const) {
-    const folder = pathOf(ports, name, as);
-    const owners = ownersIn(await jsonIn(ports, join(folder, manifestFile)));
-    if (owners === undefined) continue;
-    const words = withMessages ? await jsonIn(ports, join(folder, messagesFile)) : undefined;
-    const messages = Array.isArray(words) ? words.map((one) => String(one?.id)) : undefined;
-    found.push({ ...owners, messages });
-  }
   const noted = (await readStatus(ports, name))?.of;
-  return noted === undefined ? found : [...found, noted];
+  const found = noted === undefined ? [] : [noted];
+  const folder = pathOf(ports, name);
+  const owners = ownersIn(await jsonIn(ports, join(folder, manifestFile)));
+  if (owners === undefined) return found;
+  const words = withMessages ? await jsonIn(ports, join(folder, messagesFile)) : undefined;
+  const messages = Array.isArray(words) ? words.map((one) => String(one?.id)) : undefined;
+  return [{ ...owners, messages }, ...found];
 }
 
 /** Reads a file of JSON. `undefined`: it is none; an empty list: there is no file. */

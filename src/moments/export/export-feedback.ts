@@ -3,7 +3,7 @@ import type { Disk } from "../../core/storage/disk/disk.ts";
 import type { PackageEntry, ReadPackages } from "../directory/read-package.ts";
 import { packageId } from "../package/package-name.ts";
 import type { Manifest } from "../package/record.ts";
-import { OutFolder, reportFile, type WrittenFile } from "./out-folder.ts";
+import { fillFolder, reportFile, type WriteFile, type WrittenFile } from "./out-folder.ts";
 import { createdAt, formats, rowText } from "./rows.ts";
 import {
   type ExportSettings,
@@ -33,23 +33,18 @@ export async function exportFeedback(
   options: FeedbackExportOptions,
 ): Promise<FeedbackExportReport> {
   const settings = { ...exportDefaults, ...options };
-  const folder = await OutFolder.begin(disk, out, settings.replace);
-  try {
+  return fillFolder(disk, out, settings.replace, async (write, files) => {
     const tally: ExportTally = { listed: 0, notSelected: 0, skipped: [], rows: [] };
     const names = await select(packages, settings, tally);
-    const rows = rowsOf(packages, names, settings, { folder, tally });
-    await folder.write(formats[settings.format].file, rows);
-    const report = exportReport(settings, tally, folder.files);
-    await folder.write("README.md", [Buffer.from(datasetCard(report))]);
-    await folder.write(reportFile, [Buffer.from(`${JSON.stringify(report, null, 2)}\n`)]);
+    const rows = rowsOf(packages, names, settings, { write, tally });
+    await write(formats[settings.format].file, rows);
+    const written = files.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+    const report = exportReport(settings, tally, written);
+    await write("README.md", [Buffer.from(datasetCard(report))]);
+    await write(reportFile, [Buffer.from(`${JSON.stringify(report, null, 2)}\n`)]);
     settings.signal?.throwIfAborted();
-    await folder.commit();
     return report;
-  } catch (error) {
-    // What it cannot remove the next export removes; the first error is the news.
-    await folder.settle().catch(() => undefined);
-    throw error;
-  }
+  });
 }
 
 /** The names of the packages that were asked for and may be exported, sorted. */
@@ -114,7 +109,7 @@ async function* rowsOf(
   packages: ReadPackages,
   names: readonly string[],
   options: ExportSettings,
-  { folder, tally }: { readonly folder: OutFolder; readonly tally: ExportTally },
+  { write, tally }: { readonly write: WriteFile; readonly tally: ExportTally },
 ): AsyncGenerator<Uint8Array> {
   for (const [index, name] of names.entries()) {
     options.signal?.throwIfAborted();
@@ -122,7 +117,7 @@ async function* rowsOf(
     if (typeof made === "string") tally.skipped.push({ name, reason: made });
     else {
       tally.rows.push(talliedRow(made.manifest, made));
-      for (const { path, bytes } of made.pictures) await folder.write(path, [bytes]);
+      for (const { path, bytes } of made.pictures) await write(path, [bytes]);
       yield Buffer.from(rowText(made.row));
     }
     options.onProgress?.({ phase: "write", done: index + 1, total: names.length });

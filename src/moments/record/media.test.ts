@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { CapturedValues, captureClock } from "./buffers.ts";
-import { AudioBuffer, FrameBuffer, type FrameFacts, jpegFacts, pcmOf } from "./media.ts";
-import { cutText, MessageBuffer, type NewMessage } from "./messages.ts";
+import { AudioBuffer, FrameBuffer, type FrameFacts, joinedPcm, jpegFacts, pcmOf } from "./media.ts";
+import { MessageBuffer, type NewMessage } from "./messages.ts";
 import { Ring } from "./ring.ts";
 
 /** A JPEG to whoever looks at the outside alone. */
@@ -100,19 +100,6 @@ for (const [how, frames, kept] of deliveries) {
   });
 }
 
-test("a frame is accepted 500 ms after the last accepted one, and not before", () => {
-  const frames = new FrameBuffer();
-  const pushes = [0, 1, 499, 500, 999, 1_000].map((ms) => frames.push(jpeg(), at(ms)));
-  assert.deepEqual(pushes, [
-    "accepted",
-    "throttled",
-    "throttled",
-    "accepted",
-    "throttled",
-    "accepted",
-  ]);
-});
-
 test("frames are dropped by bytes before they are by count: 12,000,000 at most", () => {
   const frames = new FrameBuffer();
   for (let i = 0; i < 10; i++) frames.push(jpeg(2_000_000), at(i * 500));
@@ -141,7 +128,11 @@ test("a caller that overwrites its buffer after the push changes nothing, and pa
   assert.deepEqual(frames.snapshot()[0]?.jpeg, jpeg());
 });
 
-const samplesIn = (audio: AudioBuffer) => audio.snapshot().flatMap(({ pcm }) => [...pcm]);
+const samplesIn = (audio: AudioBuffer) => joinedPcm(audio.snapshot().map(({ pcm }) => pcm));
+const isSame = (one: Int16Array, other: Int16Array) =>
+  Buffer.compare(bytesOf(one), bytesOf(other)) === 0;
+const bytesOf = ({ buffer, byteOffset, byteLength }: Int16Array) =>
+  Buffer.from(buffer, byteOffset, byteLength);
 
 /** Samples that count on from `from`, so that a hole or a swap shows. */
 function counting(length: number, from: number): Int16Array {
@@ -159,7 +150,7 @@ for (const [length, everyMs] of [
     const kept = samplesIn(audio);
     assert.ok(kept.length <= 1_920_000 && kept.length > 1_919_840, `${kept.length}`);
     assert.deepEqual([audio.samples, audio.bytes], [kept.length, kept.length * 2]);
-    assert.deepEqual(kept, [...counting(kept.length, (count + 1) * length - kept.length)]);
+    assert.ok(isSame(kept, counting(kept.length, (count + 1) * length - kept.length)));
     const pieces = audio.snapshot();
     assert.ok(pieces.length <= 24_000);
     const chunks = pieces.reduce((sum, piece) => sum + piece.chunks, 0);
@@ -170,11 +161,11 @@ for (const [length, everyMs] of [
 test("of a chunk that is longer than the buffer its end is kept, and of the one before it less than a second is lost", () => {
   const audio = new AudioBuffer();
   audio.push(counting(2_000_000, 0), 0, {});
-  assert.deepEqual(samplesIn(audio), [...counting(1_920_000, 80_000)]);
+  assert.ok(isSame(samplesIn(audio), counting(1_920_000, 80_000)));
   audio.push(counting(10, 2_000_000), 1, {});
   const kept = samplesIn(audio);
   assert.ok(kept.length > 1_920_000 - 16_000, `${kept.length}`);
-  assert.deepEqual(kept, [...counting(kept.length, 2_000_010 - kept.length)]);
+  assert.ok(isSame(kept, counting(kept.length, 2_000_010 - kept.length)));
 });
 
 test("a caller that overwrites its samples after the push changes nothing", () => {
@@ -183,7 +174,7 @@ test("a caller that overwrites its samples after the push changes nothing", () =
     audio.push(chunk, 0, {});
     chunk.fill(7);
   }
-  assert.deepEqual(samplesIn(audio), [...counting(10, 0), 16_383, 1]);
+  assert.deepEqual([...samplesIn(audio)], [...counting(10, 0), 16_383, 1]);
 });
 
 test("sound of more than 120 s ago goes, whatever comes after a pause", () => {
@@ -193,7 +184,7 @@ test("sound of more than 120 s ago goes, whatever comes after a pause", () => {
   audio.expire(121_000);
   assert.equal(audio.samples, 640);
   audio.expire(121_001);
-  assert.deepEqual(samplesIn(audio), [...counting(320, 320)]);
+  assert.deepEqual(samplesIn(audio), counting(320, 320));
   audio.expire(500_000);
   assert.equal(audio.samples, 0);
 });
@@ -252,29 +243,8 @@ test("the ring is the longest end of what was pushed that is within count, bytes
   );
 });
 
-test("a snapshot of a ring is the taker's own, and takes nothing away", () => {
-  const ring = new Ring<{ bytes: number; atMs: number }>({ count: 2, bytes: 100 });
-  ring.add({ bytes: 1, atMs: 0 });
-  const taken = ring.snapshot();
-  ring.add({ bytes: 2, atMs: 0 });
-  ring.add({ bytes: 3, atMs: 0 });
-  assert.deepEqual(taken, [{ bytes: 1, atMs: 0 }]);
-  assert.equal(ring.count, 2);
-});
-
 // The small parts of the streams: messages, captured values, the clock.
 const messages = () => new MessageBuffer("a1b2c3d4");
-
-const cuts: readonly [text: string, max: number, kept: string][] = [
-  ["abc", 3, "abc"],
-  ["abcd", 3, "abc"],
-  ["😀😀😀", 2, "😀😀"],
-  ["a😀b", 2, "a😀"],
-];
-for (const [text, max, kept] of cuts) {
-  test(`${text} cut at ${max} code points is ${kept}`, () =>
-    assert.equal(cutText(text, max), kept));
-}
 
 test("a text of 8,001 code points is cut to 8,000 and says so", () => {
   const kept = messages().push({ role: "user", text: "😀".repeat(8_001) }, 0);

@@ -121,35 +121,31 @@ test("what a WebSocket sends is in the buffers, and everyone who watches hears o
   await closed(socket);
 });
 
-for (const order of ["before", "after"]) {
-  test(`a picture that is sent ${order} the sound of one WebSocket keeps the time that its clock gave`, async (t) => {
-    const { c, socket } = await connected(t);
-    // The clock of the sender began at another time, and all of it is sent late.
-    const begun = 123_456_789.25;
-    const sent = message(2, await picture(), begun + 250);
-    if (order === "before") socket.send(sent);
-    for (let at = 0; at < 600; at += 100) socket.send(message(1, sound(100), begun + at));
-    if (order === "after") socket.send(sent);
-    const { recorder } = c.moments;
-    await holds(() => recorder.stats.frames === 1 && recorder.stats.audio_samples === 9_600);
-    const praise = { sentiment: "positive", what: "the light" };
-    const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
-    const { feedback } = await c.get(`/api/feedback/${name}`);
-    const { source_t_ms: seenMs } = feedback.frames[0];
-    assert.deepEqual([seenMs, feedback.audio.source_t_ms], [begun + 250, begun]);
-    const tar = await c.ask(`/api/feedback/${name}/package.tar`);
-    const bytes = Buffer.from(await tar.arrayBuffer());
-    assert.equal(Number(tar.headers.get("content-length")), bytes.length);
-    const entries = await unpackTar(bytes);
-    assert.deepEqual(
-      entries.map(({ header }) => header.name),
-      ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json"].map(
-        (path) => `${name}/${path}`,
-      ),
-    );
-    socket.terminate();
-  });
-}
+test("what a WebSocket sends keeps the time that its clock gave, and leaves whole in the tar", async (t) => {
+  const { c, socket } = await connected(t);
+  // The clock of the sender began at another time, and all of it is sent late.
+  const begun = 123_456_789.25;
+  socket.send(message(2, await picture(), begun + 250));
+  for (let at = 0; at < 600; at += 100) socket.send(message(1, sound(100), begun + at));
+  const { recorder } = c.moments;
+  await holds(() => recorder.stats.frames === 1 && recorder.stats.audio_samples === 9_600);
+  const praise = { sentiment: "positive", what: "the light" };
+  const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+  const { feedback } = await c.get(`/api/feedback/${name}`);
+  const { source_t_ms: seenMs } = feedback.frames[0];
+  assert.deepEqual([seenMs, feedback.audio.source_t_ms], [begun + 250, begun]);
+  const tar = await c.ask(`/api/feedback/${name}/package.tar`);
+  const bytes = Buffer.from(await tar.arrayBuffer());
+  assert.equal(Number(tar.headers.get("content-length")), bytes.length);
+  const entries = await unpackTar(bytes);
+  assert.deepEqual(
+    entries.map(({ header }) => header.name),
+    ["messages.json", "audio.wav", "frames/000000.jpg", "feedback.json"].map(
+      (path) => `${name}/${path}`,
+    ),
+  );
+  socket.terminate();
+});
 
 test("a WebSocket is closed with 4403 before anybody agreed, and once that is withdrawn", async (t) => {
   const c = await listening(t);
@@ -203,21 +199,24 @@ test("what only one stream was agreed to is taken of, the other is refused and t
   socket.terminate();
 });
 
-for (const [what, data, code] of [
-  ["text", "hello", 1003],
-  ["a message of an unknown kind", message(7, sound(1)), 1003],
-  ["a message without its header", Buffer.from([1, 2]), 1003],
-  ["sound whose time is infinite", message(1, sound(1), Number.POSITIVE_INFINITY), 1003],
-  ["a picture whose time is -1e300", message(2, sound(1), -1e300), 1003],
-  ["a picture of more than 2 MiB", message(2, new Uint8Array(2 * 1024 * 1024 + 1)), 1009],
-] as const) {
-  test(`${what} closes the WebSocket with ${code}`, async (t) => {
-    const { c, socket } = await connected(t);
+test("what is no message of ours closes the WebSocket with 1003, and one that is too long with 1009", async (t) => {
+  const c = await listening(t);
+  await c.post("/api/feedback/consent", agreed);
+  for (const [what, data, code] of [
+    ["text", "hello", 1003],
+    ["a message of an unknown kind", message(7, sound(1)), 1003],
+    ["a message without its header", Buffer.from([1, 2]), 1003],
+    ["sound whose time is infinite", message(1, sound(1), Number.POSITIVE_INFINITY), 1003],
+    ["a picture whose time is -1e300", message(2, sound(1), -1e300), 1003],
+    ["a picture of more than 2 MiB", message(2, new Uint8Array(2 * 1024 * 1024 + 1)), 1009],
+  ] as const) {
+    const socket = c.open();
+    await once(socket, "open");
     socket.send(data);
-    assert.equal((await closed(socket)).code, code);
-    await holds(async () => (await c.get("/api/feedback/stats")).frames === 0);
-  });
-}
+    assert.equal((await closed(socket)).code, code, what);
+  }
+  assert.equal((await c.get("/api/feedback/stats")).frames, 0);
+});
 
 test("what is no JPEG, and half a sample, are refused, and the WebSocket stays", async (t) => {
   const { c, socket } = await connected(t);
@@ -226,19 +225,6 @@ test("what is no JPEG, and half a sample, are refused, and the WebSocket stays",
   socket.send(message(1, sound(100)));
   await holds(() => c.moments.recorder.stats.audio_samples === 1_600);
   assert.equal(c.moments.recorder.stats.frames, 0);
-  socket.terminate();
-});
-
-test("who sends faster than anything real is read more slowly, and nothing of it is lost", async (t) => {
-  const { c, socket } = await connected(t);
-  const large = message(2, new Uint8Array(1_000_000));
-  const begun = performance.now();
-  for (let count = 0; count < 21; count++) socket.send(large);
-  socket.send(message(1, sound(100)));
-  await holds(() => c.moments.recorder.stats.audio_samples === 1_600);
-  const { bytesPerSecond, burstMs } = mediaLimits;
-  const leastMs = (20 * large.length * 1_000) / bytesPerSecond - burstMs;
-  assert.ok(performance.now() - begun >= leastMs * 0.9, `at least ${leastMs} ms`);
   socket.terminate();
 });
 
@@ -303,18 +289,18 @@ function answerTo(port: number, request: string, ...lines: readonly string[]): P
   });
 }
 
-for (const [what, status, method, lines] of [
-  ["without a key", 400, "GET", [version]],
-  ["with a key that is none", 400, "GET", [version, "Sec-WebSocket-Key: short"]],
-  ["without a version", 400, "GET", [key]],
-  ["of another version", 400, "GET", [key, "Sec-WebSocket-Version: 99"]],
-  ["with protocols that are none", 400, "GET", [version, key, "Sec-WebSocket-Protocol: ,"]],
-  ["that is a POST", 405, "POST", [version, key]],
-  ["for a host that is no name", 400, "GET", [version, key, "Host: a b"]],
-] as const) {
-  test(`a handshake ${what} is refused with ${status}, as a problem`, async (t) => {
-    const c = await listening(t);
-    await c.post("/api/feedback/consent", agreed);
+test("a handshake that is none is refused as a problem", async (t) => {
+  const c = await listening(t);
+  await c.post("/api/feedback/consent", agreed);
+  for (const [status, method, lines] of [
+    [400, "GET", [version]],
+    [400, "GET", [version, "Sec-WebSocket-Key: short"]],
+    [400, "GET", [key]],
+    [400, "GET", [key, "Sec-WebSocket-Version: 99"]],
+    [400, "GET", [version, key, "Sec-WebSocket-Protocol: ,"]],
+    [405, "POST", [version, key]],
+    [400, "GET", [version, key, "Host: a b"]],
+  ] as const) {
     const host = lines.some((line) => line.startsWith("Host")) ? [] : [`Host: 127.0.0.1:${c.port}`];
     const answer = await answerTo(c.port, `${method} /api/media`, ...upgrade, ...lines, ...host);
     const [head = "", body = ""] = answer.split("\r\n\r\n");
@@ -324,8 +310,8 @@ for (const [what, status, method, lines] of [
     const problem = JSON.parse(body) as { status: number; code: string };
     const code = status === 405 ? "THROUGHLINE_METHOD_NOT_ALLOWED" : "THROUGHLINE_INVALID";
     assert.deepEqual([problem.status, problem.code], [status, code]);
-  });
-}
+  }
+});
 
 const foreign: readonly (readonly [what: string, lines: (port: number) => readonly string[]])[] = [
   ["another host", () => ["Host: evil.example"]],

@@ -21,12 +21,6 @@ type Close = (typeof mediaCloses)[keyof typeof mediaCloses];
 export const mediaLimits = {
   /** Open at once: somebody's page, another device, a robot. */
   sockets: 8,
-  /** Ten times what a page sends; beyond it the socket is read no faster. */
-  messagesPerSecond: 120,
-  /** Two of the largest pictures a second, and sound. */
-  bytesPerSecond: 5_000_000,
-  /** What may come at once: as much as in this time at that pace. */
-  burstMs: 4_000,
   /** A socket that did not answer a ping by the next one is dropped. */
   pingEveryMs: 15_000,
   /** How often a sender gets the counts of what was refused. */
@@ -140,11 +134,8 @@ class MediaSocket {
   readonly socket: WebSocket;
   readonly #recorder: MomentRecorder;
   readonly #clock: Clock;
-  /** When all that was sent would have come at the pace of the limits. */
-  #dueMs = Number.NEGATIVE_INFINITY;
   readonly #refused = new Map<string, number>();
   #refusedSentMs = Number.NEGATIVE_INFINITY;
-  #resume: NodeJS.Timeout | undefined;
   #isAnswering = true;
   #pingedMs: number;
 
@@ -158,7 +149,6 @@ class MediaSocket {
       this.#isAnswering = true;
     });
     socket.on("error", () => undefined); // too large, or broken: it closes itself, with its code
-    socket.once("close", () => clearTimeout(this.#resume));
     this.checkConsent();
   }
 
@@ -174,16 +164,13 @@ class MediaSocket {
     const now = this.#clock.monotonic();
     if (now - this.#pingedMs < mediaLimits.pingEveryMs) return;
     this.#pingedMs = now;
-    // What is not read now hears no answer.
-    if (!this.#isAnswering && this.#resume === undefined) this.socket.terminate();
+    if (!this.#isAnswering) this.socket.terminate();
     this.#isAnswering = false;
     this.socket.ping();
   }
 
   close({ code, reason }: Close): void {
     this.socket.close(code, reason);
-    // Closing waits for an answer, which a socket that is not read would not hear.
-    this.socket.resume();
   }
 
   #take(data: RawData, isBinary: boolean): void {
@@ -200,22 +187,6 @@ class MediaSocket {
     if (result === "closed") this.close(mediaCloses.ending);
     // A picture too many is the sender's everyday life.
     else if (result !== "accepted" && result !== "throttled") this.#refuse(`${kind}: ${result}`);
-    this.#slow(mediaHeaderBytes + payload.length);
-  }
-
-  /** Who sends faster than anything real is read more slowly: it is the sender that waits. */
-  #slow(bytes: number): void {
-    const { messagesPerSecond, bytesPerSecond, burstMs } = mediaLimits;
-    const now = this.#clock.monotonic();
-    const paceMs = Math.max(1_000 / messagesPerSecond, (bytes * 1_000) / bytesPerSecond);
-    this.#dueMs = Math.max(this.#dueMs, now - burstMs) + paceMs;
-    const waitMs = this.#dueMs - now;
-    if (waitMs <= 0 || this.#resume !== undefined) return;
-    this.socket.pause();
-    this.#resume = setTimeout(() => {
-      this.#resume = undefined;
-      this.socket.resume();
-    }, waitMs);
   }
 
   /** Sends the counts of what was refused since the last time: `{"refused":{"frame: not_jpeg":2}}`. */

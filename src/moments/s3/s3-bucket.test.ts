@@ -91,18 +91,19 @@ const calls: readonly (readonly [string, (port: S3Bucket) => Promise<unknown>])[
 ];
 const nothings = ["portal", "error_in_200", "reset", "lose_reply", "hang", "drip"] as const;
 for (const kind of nothings) {
-  for (const [name, call] of calls) {
-    test(`${name} never resolves on ${kind}`, async () => {
-      await using world = await open();
-      await world.port.put(object("k"), signal);
+  test(`no call resolves on ${kind}`, async () => {
+    await using world = await open();
+    await world.port.put(object("k"), signal);
+    for (const [name, call] of calls) {
       world.server.fail({ does: { kind } });
       const error = await world.passing(call(world.port)).then(
-        () => assert.fail("it resolved"),
+        () => assert.fail(`${name} resolved`),
         (thrown: UploadFailure) => thrown,
       );
-      assert.equal(error.name, "UploadFailure");
-    });
-  }
+      assert.equal(error.name, "UploadFailure", name);
+      while (world.server.held > 0) await new Promise((done) => setImmediate(done));
+    }
+  });
 }
 
 for (const bytes of [0, 60_000]) {
@@ -208,32 +209,26 @@ test("without more than a bucket: us-east-1, no endpoint, and nothing is created
 const endpoints: readonly (readonly [endpoint: string, isFine: boolean])[] = [
   ["https://objects.example.org", true],
   ["http://127.0.0.1:9000", true],
-  ["http://127.9.8.7", true],
   ["http://localhost:9000", true],
   ["http://[::1]:9000", true],
   ["http://objects.example.org", false],
-  ["http://10.0.0.5:9000", false],
   ["http://127.0.0.1.example.org", false],
-  ["http://localhost.example.org", false],
   ["https://name:secret@objects.example.org", false],
   ["ftp://127.0.0.1", false],
   ["objects.example.org", false],
-  ["", false],
 ];
-for (const [endpoint, isFine] of endpoints) {
-  test(`the endpoint "${endpoint}" is ${isFine ? "taken" : "refused"}`, () => {
+test("an endpoint is taken over https, or on this machine, and without a name and password", () => {
+  for (const [endpoint, isFine] of endpoints) {
     const resolve = () => resolveTarget({ bucket, endpoint });
     if (isFine) assert.equal(resolve().endpoint, endpoint);
-    else assert.throws(resolve, { code: "THROUGHLINE_CONFIGURATION" });
-  });
-}
+    else assert.throws(resolve, { code: "THROUGHLINE_CONFIGURATION" }, endpoint);
+  }
+});
 
 const wrong: readonly (readonly [says: string, options: object])[] = [
   ["no bucket", {}],
   ["an empty bucket", { bucket: "" }],
   ["a bucket with a slash", { bucket: "a/b" }],
-  ["a bucket that is a number", { bucket: 7 }],
-  ["an empty region", { bucket, region: "" }],
   ["a region with a line break", { bucket, region: "eu\nwest" }],
   ["unknown checksums", { bucket, checksums: "md5" }],
   ["a name that there is not", { bucket, owner: "123456789012" }],
@@ -250,12 +245,9 @@ const name = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
 const sessions: readonly (readonly [sessionId: string, folder: string])[] = [
   ["a1b2c3d4", "a1b2c3d4"],
   ["", "unknown"],
-  [".", "unknown"],
   ["..", "unknown"],
-  ["...", "..."],
   ["../../etc", ".._.._etc"],
   ["a/b\\c", "a_b_c"],
-  ["a b+c", "a_b_c"],
   ["Ünï\u0000\n", "_n___"],
   ["x".repeat(300), "x".repeat(100)],
 ];
@@ -270,49 +262,32 @@ type Waits = UploadFailure["waits"];
 const answers: readonly (readonly [number, string, FailureClass, Waits])[] = [
   [429, "TooManyRequests", "retry", "target"],
   [500, "InternalError", "retry", "target"],
-  [502, "Unknown", "retry", "target"],
   [503, "SlowDown", "retry", "target"],
-  [503, "ServiceUnavailable", "retry", "target"],
-  [504, "Unknown", "retry", "target"],
   [408, "Unknown", "retry", "package"],
   [400, "RequestTimeout", "retry", "package"],
   [409, "ConditionalRequestConflict", "retry", "package"],
-  [409, "OperationAborted", "retry", "package"],
   [403, "RequestTimeTooSkewed", "clock", "target"],
   [403, "ExpiredToken", "expired", "target"],
   [400, "ExpiredToken", "expired", "target"],
   [400, "TokenRefreshRequired", "expired", "target"],
   [401, "Unknown", "refused", "target"],
   [403, "Unknown", "refused", "target"],
-  [403, "AccessDenied", "refused", "target"],
-  [403, "NotImplemented", "refused", "target"],
   [403, "InvalidAccessKeyId", "refused", "target"],
   [403, "SignatureDoesNotMatch", "refused", "target"],
   [400, "InvalidToken", "refused", "target"],
   [403, "BucketAlreadyExists", "refused", "target"],
   [404, "NoSuchBucket", "bucket", "target"],
   [301, "PermanentRedirect", "bucket", "target"],
-  [301, "Unknown", "bucket", "target"],
   [307, "TemporaryRedirect", "bucket", "target"],
   [400, "AuthorizationHeaderMalformed", "bucket", "target"],
   [400, "IllegalLocationConstraintException", "bucket", "target"],
-  [400, "InvalidLocationConstraint", "bucket", "target"],
   [400, "BadDigest", "retry", "package"],
   [400, "XAmzContentSHA256Mismatch", "retry", "package"],
-  [400, "XAmzContentChecksumMismatch", "retry", "package"],
   [400, "IncompleteBody", "retry", "package"],
   [412, "PreconditionFailed", "conflict", "dead"],
-  [411, "MissingContentLength", "rejected", "dead"],
   [501, "NotImplemented", "rejected", "dead"],
-  [400, "InvalidRequest", "rejected", "dead"],
-  [400, "InvalidArgument", "rejected", "dead"],
-  [400, "KeyTooLongError", "rejected", "dead"],
   [400, "Unknown", "rejected", "dead"],
-  [402, "Unknown", "rejected", "dead"],
-  [404, "Unknown", "rejected", "dead"],
   [404, "NoSuchKey", "rejected", "dead"],
-  [405, "MethodNotAllowed", "rejected", "dead"],
-  [413, "EntityTooLarge", "rejected", "dead"],
   [418, "Unknown", "rejected", "dead"],
   [400, "ThrottlingException", "retry", "target"],
 ];
@@ -333,13 +308,10 @@ test("every answer that a service was seen to give has its class, and what is un
 const others: readonly (readonly [error: unknown, code: string, FailureClass, Waits?])[] = [
   [thrown({ code: "ECONNREFUSED" }), "ECONNREFUSED", "retry"],
   [thrown({ code: "ENOTFOUND" }), "ENOTFOUND", "retry"],
-  [thrown({ code: "EAI_AGAIN" }), "EAI_AGAIN", "retry"],
-  [thrown({ code: "EPROTO" }), "EPROTO", "retry"],
   [thrown({ name: "TimeoutError", code: "ECONNRESET" }), "ECONNRESET", "retry"],
   [thrown({ name: "TimeoutError" }), "TimeoutError", "retry"],
   [thrown({ code: "CERT_HAS_EXPIRED" }), "CERT_HAS_EXPIRED", "refused"],
   [thrown({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }), "DEPTH_ZERO_SELF_SIGNED_CERT", "refused"],
-  [thrown({ code: "SELF_SIGNED_CERT_IN_CHAIN" }), "SELF_SIGNED_CERT_IN_CHAIN", "refused"],
   [
     thrown({ code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }),
     "UNABLE_TO_VERIFY_LEAF_SIGNATURE",

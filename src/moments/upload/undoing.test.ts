@@ -11,6 +11,7 @@ import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { systemError } from "../../../test/support/system-error.ts";
 import { forgetInBucket } from "./in-bucket.ts";
 
+const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const mark = { by: "ori", reason: "a mistake" };
 
 // What undoes.
@@ -148,15 +149,17 @@ test("a retraction that comes while a deletion fails goes up, whenever it comes"
     path: /tombstone/,
   } as const;
   await using world = await UploadWorld.started({ disk: faultyDisk(inner, fault) });
-  const samples = Array.from({ length: 40 }, (_, number) => samplePackage({ number }));
+  const count = isFull ? 40 : 14;
+  const samples = Array.from({ length: count }, (_, number) => samplePackage({ number }));
   const does = { kind: "error", status: 400, code: "InvalidRequest" } as const;
   world.server.fail({ operation: "PutObject", times: Number.POSITIVE_INFINITY, does });
   for (const sample of samples) await world.save(sample);
   assert.ok(await world.untilNothingPends());
   assert.equal(world.uploader.statistics().dead, samples.length);
   world.server.faults.heal();
-  for (const [steps, { name }] of samples.entries()) {
+  for (const [index, { name }] of samples.entries()) {
     const deleting = world.packages.delete({ name });
+    const steps = isFull ? index : index * 3;
     for (let step = 0; step < steps; step++) await Promise.resolve();
     await world.packages.retract(name, mark);
     assert.equal((await deleting).failed.length, 1);
@@ -324,24 +327,22 @@ test("without an answer of the bucket a search says so, and nothing is forgotten
   assert.deepEqual([namesThere(world), await world.left()], [[sample.name], []]);
 });
 
-for (const [selection, isMeant] of [
-  [{ chatId: "c" }, true],
-  [{ chatId: "d" }, false],
-  [{ person: "ORI" }, true],
-  [{ person: "ann" }, false],
-  [{ message: { chatId: "c", id: "m1" } }, true],
-  [{ message: { chatId: "c", id: "m9" } }, false],
-] as const) {
-  test(`a package of another home is ${isMeant ? "" : "not "}found by ${JSON.stringify(selection)}`, async () => {
-    await using theirs = await UploadWorld.open({ keepLocal: false });
-    await theirs.uploader.start();
-    const moment = momentOf(1, { record: { chat_id: "c", people: ["Ori"] } });
-    await theirs.packages.save(moment);
-    assert.ok(await theirs.untilNothingPends());
-    await using world = await UploadWorld.open({ at: theirs.server });
-    await world.uploader.start();
+test("a package of another home is found by a message that it holds, and by no other chat, person or message", async () => {
+  await using theirs = await UploadWorld.open({ keepLocal: false });
+  await theirs.uploader.start();
+  const moment = momentOf(1, { record: { chat_id: "c", people: ["Ori"] } });
+  await theirs.packages.save(moment);
+  assert.ok(await theirs.untilNothingPends());
+  await using world = await UploadWorld.open({ at: theirs.server });
+  await world.uploader.start();
+  for (const [selection, isMeant] of [
+    [{ chatId: "d" }, false],
+    [{ person: "ann" }, false],
+    [{ message: { chatId: "c", id: "m9" } }, false],
+    [{ message: { chatId: "c", id: "m1" } }, true],
+  ] as const) {
     assert.equal(await forgetInBucket(world.packages, world.uploader, selection), true);
     assert.ok(await world.untilNothingPends());
-    assert.equal(theirs.server.objects().size === 0, isMeant);
-  });
-}
+    assert.equal(theirs.server.objects().size === 0, isMeant, JSON.stringify(selection));
+  }
+});
