@@ -35,7 +35,6 @@ function whenFilled(t: TestContext, folder: string, then: () => void): void {
 
 for (const args of [
   ["export", "--format", "throughline", "--out", "."],
-  ["export", "--format", "nanobot", "--force", "--out", "."],
   ["sessions", "export", "local:me", "--out", "me.jsonl"],
 ]) {
   test(`Ctrl-C in the middle of ${args.join(" ")} ends it with 130 and leaves no file`, async (t) => {
