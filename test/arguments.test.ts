@@ -98,11 +98,6 @@ const refused: readonly [called: string, call: () => unknown, code: core.ErrorCo
     "THROUGHLINE_INVALID",
   ],
   [
-    "a saver without memories",
-    () => new langgraph.ThroughlineSaver(undefined as Any),
-    "THROUGHLINE_INVALID",
-  ],
-  [
     "a saver with transcript: 5",
     () => new langgraph.ThroughlineSaver(throughline, { transcript: 5 } as Any),
     "THROUGHLINE_CONFIGURATION",
@@ -139,11 +134,6 @@ const refused: readonly [called: string, call: () => unknown, code: core.ErrorCo
   [
     "a feature without open",
     () => throughline.extend("a", undefined as Any),
-    "THROUGHLINE_INVALID",
-  ],
-  [
-    "a registry without settings",
-    () => aiSdk.ResponderRegistry.open({} as Any),
     "THROUGHLINE_INVALID",
   ],
   ["neither home nor storage", () => openThroughline({}), "THROUGHLINE_CONFIGURATION"],

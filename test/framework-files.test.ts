@@ -169,22 +169,18 @@ for (const [name, { store, read }] of Object.entries(frameworks)) {
     await read(again);
   });
 
-  for (const how of ["erased", "forgotten", "copied and the original forgotten"] as const) {
-    test(`a picture of ${name} that is ${how} is ${how.startsWith("copied") ? "kept" : "gone"}`, async (t) => {
-      const { throughline, files } = await world(t);
-      const { chats } = throughline;
-      await store(throughline);
-      const id = (await chats.messages(chat)).messages[0]?.id ?? "";
-      if (how === "erased") await chats.erase(chat, id);
-      else {
-        if (how !== "forgotten") await chats.fork(chat, id, "copy");
-        await chats.forget(chat);
-      }
-      assert.deepEqual(await files(), []);
-      if (!how.startsWith("copied")) return;
-      assert.equal(hashOf(await chats.attachment("copy", sha256)), sha256);
-    });
-  }
+  test(`a picture of ${name} goes with its message or its chat, and stays in a copy until it is erased`, async (t) => {
+    const { throughline, files } = await world(t);
+    const { chats } = throughline;
+    await store(throughline);
+    const id = (await chats.messages(chat)).messages[0]?.id ?? "";
+    await chats.fork(chat, id, "copy");
+    await chats.forget(chat);
+    assert.deepEqual(await files(), []);
+    assert.equal(hashOf(await chats.attachment("copy", sha256)), sha256);
+    await chats.erase("copy", id);
+    assert.deepEqual(await chats.files.list("copy"), []);
+  });
 }
 
 test("a small file and a text that only looks like one stay where they are", async (t) => {

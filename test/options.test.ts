@@ -74,14 +74,7 @@ const refused: readonly [door: Door, given: readonly unknown[], message: string 
   ...rows("freshness", "dailyResetHour", [24, -1, 2.5, Number.NaN, "4", null]),
   ...rows("freshness", "dailyResetQuietMinutes", [-0.1, Number.NaN, "0"]),
   ...rows("freshness", "maxSessionMessages", [0, -1, 2.5, Number.NaN, 1 / 0, "5", true]),
-  ...rows("freshness", "timeZone", [
-    "../x",
-    "/etc/localtime",
-    "Europe/Atlantis",
-    "+01:00",
-    5,
-    null,
-  ]),
+  ...rows("freshness", "timeZone", ["../x", "Europe/Atlantis", "+01:00", 5, null]),
   ...rows("freshness", "sessionAgeWarningHours", [-12, Number.NaN, "12"]),
   ...rows("freshness", "timeAwayMinutes", [-1, 1 / 0, "30"]),
   [

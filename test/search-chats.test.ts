@@ -41,9 +41,10 @@ async function placeFor(t: TestContext, kept: Kept) {
 }
 
 // A database takes longer to start than all of these take.
-const onDatabase = process.env["THROUGHLINE_FULL"] === "1" ? (["on PostgreSQL"] as const) : [];
+const isFull = process.env["THROUGHLINE_FULL"] === "1";
+const others = isFull ? (["in memory", "on PostgreSQL"] as const) : [];
 
-for (const kept of ["in memory", "in files", ...onDatabase] as const) {
+for (const kept of ["in files", ...others] as const) {
   const options = kept === "on PostgreSQL" ? { skip } : {};
   test(
     `${kept}, 60 messages that a clear hid take no place from those of other chats`,

@@ -78,7 +78,7 @@ async function seen(chats: Chats, chatId = chat): Promise<string> {
 }
 
 for (const [kept, newPlace] of Object.entries(places)) {
-  if (kept === "on PostgreSQL" && !isFull) continue;
+  if (kept !== "in files" && !isFull) continue;
   for (const [what, ids, left] of [
     ["a question", ["q2"], "the lighthouse is here"],
     ["an answer", ["a2"], "where is the lighthouse"],

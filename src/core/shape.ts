@@ -274,29 +274,11 @@ export function extensible<T extends object>(fields: Fields<T>): Shape<T> {
 }
 
 /** Keeps the fields that can be stored; a number past the range of a double cannot, for one. */
-export function storable(fields: readonly (readonly [string, unknown])[], at: Place): JsonObject {
+function storable(fields: readonly (readonly [string, unknown])[], at: Place): JsonObject {
   const kept = fields.filter(([, value]) => isStorable(value));
   const left = fields.length - kept.length;
   if (left > 0) at.says(`has ${left} keys that cannot be stored: left out`);
   return Object.fromEntries(kept) as JsonObject;
-}
-
-/** Reads as this whatever is wrong, and says so. */
-export function mended<T>(shape: Shape<T>, otherwise: T): Shape<T> {
-  const read = (value: unknown, at: Place) => {
-    const inner = new Place();
-    const found = shape.read(value, inner);
-    const [problem] = inner.problems;
-    if (problem === undefined) return found;
-    at.says(`${problem.says}: read as ${JSON.stringify(otherwise)}`);
-    return otherwise;
-  };
-  return { read, write: shape.write };
-}
-
-/** Says what was wrong, one sentence for each problem. */
-export function notesOf({ problems }: Place): readonly string[] {
-  return problems.map(({ path, says }) => [...path.slice(-1), says].join(" "));
 }
 
 /** Reads a value in which nothing may be wrong. @throws ThroughlineError `THROUGHLINE_INVALID`. */

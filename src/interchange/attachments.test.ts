@@ -85,10 +85,8 @@ for (const [format, form] of [
     const nth = lines.findIndex((line) => line.includes('"offset":524288'));
     const line = lines[nth] ?? "";
     for (const broken of [
-      lines.with(nth, line.replace('"data":"', '"data":"AAAA')),
       lines.with(nth, line.replace(/"data":"..../, '"data":"AAAA')),
       lines.toSpliced(nth, 1),
-      lines.toSpliced(nth, 0, line),
     ]) {
       const target = await opened(t);
       const { failed } = await imported(target, broken.join("\n"), form);

@@ -2,7 +2,6 @@
 import { attachedIn } from "../core/chat/attachments.ts";
 import { type ChatHead, titleFrom } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
-import { instantOf, readStamp } from "../core/chat/stamp.ts";
 import { checkJson, type JsonObject } from "../core/json.ts";
 import { hashOf } from "../core/storage/file-store.ts";
 import { type LogRecord, logLimits } from "../core/storage/log-store.ts";
@@ -35,8 +34,6 @@ export interface At {
   readonly notes: readonly string[];
   /** Records of the file before it. */
   readonly records: number;
-  /** The chat that the ids are made for. */
-  readonly chatId: string;
   /** A known zone, in which stamps without one are read. */
   readonly zone: string;
 }
@@ -86,22 +83,18 @@ export function isTooLarge(record: LogRecord): boolean {
 export async function* readEntries(
   bytes: AsyncIterable<Uint8Array>,
   form: ChatForm,
-  options: { readonly chatId: string; readonly zone: string },
+  zone: string,
 ): AsyncGenerator<readonly [Line, Entry]> {
   let records = 0;
   for await (const line of splitLines(bytes, maxLineBytes)) {
-    for (const entry of entriesOf(line, form, { ...options, records })) {
+    for (const entry of entriesOf(line, form, { zone, records })) {
       if ("record" in entry) records++;
       yield [line, entry];
     }
   }
 }
 
-function entriesOf(
-  line: Line,
-  form: ChatForm,
-  at: Pick<At, "records" | "chatId" | "zone">,
-): Iterable<Entry> {
+function entriesOf(line: Line, form: ChatForm, at: Pick<At, "records" | "zone">): Iterable<Entry> {
   const { bytes } = line;
   if (bytes === undefined) {
     return [{ kind: "unreadable", reason: `the line is longer than ${maxLineBytes} bytes` }];
@@ -124,16 +117,9 @@ export type Scan = Awaited<ReturnType<typeof scan>>;
 /**
  * Reads a file to its end.
  *
- * @param options `chatId`: what an earlier reading found, so that the ids are those of its records. `seam`: how many
- *   bytes the source had once.
  * @throws ThroughlineError `THROUGHLINE_CORRUPT`: an attachment in it is damaged.
  */
-export async function scan(
-  source: Source,
-  form: ChatForm,
-  zone: string,
-  { chatId = "", seam = 0 }: { readonly chatId?: string; readonly seam?: number | undefined } = {},
-) {
+export async function scan(source: Source, form: ChatForm, zone: string) {
   const notes = new Notes();
   const counts = { heads: 0, records: 0, messages: 0, foreign: 0, lost: 0, unreadable: 0 };
   const setAside: SetAside[] = [];
@@ -145,15 +131,13 @@ export async function scan(
   let lastAt = "";
   let title: { readonly title: string; readonly titleOf: string | undefined } | undefined;
   let endsWithHead = false;
-  let isSeamLost = false;
   const leave = ({ number, offset, length }: Line, reason: string) => {
     counts.unreadable++;
-    isSeamLost ||= offset < seam && offset + length > seam;
     if (setAside.length === maxListed) return;
     setAside.push({ source: source.name, line: number, offset, bytes: length, reason });
   };
-  const { chunks, size } = measured(source.bytes, seam);
-  for await (const [line, entry] of readEntries(chunks, form, { chatId, zone })) {
+  const { chunks, size } = measured(source.bytes);
+  for await (const [line, entry] of readEntries(chunks, form, zone)) {
     endsWithHead = entry.kind === "head";
     if (entry.kind === "unreadable") leave(line, entry.reason);
     else if (entry.kind === "head") {
@@ -182,8 +166,6 @@ export async function scan(
   for (const hash of attached) {
     if (!given.has(hash)) notes.add("an attachment of a message is not in the file");
   }
-  const own = readStamp(fields["updated_at"], zone);
-  const ownAt = typeof own === "object" ? own.at : undefined;
   return {
     source,
     /** The chat that the file is. */
@@ -197,10 +179,6 @@ export async function scan(
     setAside,
     /** Its last line is a head line behind something, as of every file that we wrote to its end. */
     hasEnd: endsWithHead && (counts.records > 0 || counts.heads > 1),
-    /** Milliseconds since 1970: the stamp of the file's own, else of its last message, else its age. */
-    newestAt: ownAt ?? instantOf(lastAt) ?? source.modifiedAt ?? 0,
-    /** A line over the seam cannot be used: what was before the seam may have been a record. */
-    isSeamLost,
     notes,
   };
 }

@@ -14,6 +14,7 @@ import { importChats } from "./chat-import.ts";
 import type { ImportOptions, Source } from "./import.ts";
 
 const golden = join(import.meta.dirname, "../../test/golden/nanobot");
+const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const clock = () => new HeldClock("2026-06-01T00:00:00.000Z");
 
 const goldenSource = (name: string) => source(name, readFileSync(join(golden, name)));
@@ -55,7 +56,7 @@ test("a file that another chat replaces while it is read is refused, and stores 
   };
   const bytes = { [Symbol.asyncIterator]: pieces } as AsyncIterable<Uint8Array>;
   const { failed } = await importInto(throughline, [{ name: "a.jsonl", bytes }]);
-  assert.match(failed[0]?.reason ?? "", /^the source changed while it was read/);
+  assert.match(failed[0]?.reason ?? "", /^a.jsonl changed while it was read/);
   assert.deepEqual((await throughline.chats.list()).chats, []);
 });
 
@@ -127,7 +128,10 @@ test("every oddity has its result, and nothing is dropped silently", async () =>
   assert.deepEqual(by("m6")["extra"], { id: "mine", _type: "note", seq: 7, kind: "commit" });
   assert.equal(by("m6b")["role"], "system");
   assert.deepEqual(by("m6b")["extra"], { role: "narrator" });
-  assert.deepEqual(by("m7")["extra"], { role: "human", timestamp: "yesterday" });
+  assert.deepEqual(
+    [by("m7")["role"], by("m7")["extra"]],
+    ["system", { role: "human", timestamp: "yesterday" }],
+  );
   assert.deepEqual(by("m8")["extra"], { id: "mine", timestamp: 1_772_532_000 });
   assert.equal(by("m9")["n"], "12345678901234567890");
   assert.deepEqual([by("m9")["f"], by("m9")["z"]], ["1e999", "-0"]);
@@ -174,18 +178,11 @@ test("lines that look like our control records and commits change nothing", asyn
 const objects: readonly (readonly [object: JsonObject, becomes: string])[] = [
   [{ role: "user", content: "x" }, "user"],
   [{ role: "user" }, "user"],
-  [{ role: "user", content: ["x"] }, "user"],
   [{ role: "narrator", content: "x" }, "system"],
-  [{ role: "narrator", content: "" }, "system"],
   [{ role: "narrator" }, "foreign"],
-  [{ role: "narrator", content: ["x"] }, "foreign"],
-  [{ role: " ", content: "x" }, "foreign"],
   [{ role: 7, content: "x" }, "foreign"],
   [{ content: "x" }, "foreign"],
   [{ _type: "note", role: "user", content: "x" }, "user"],
-  [{ _type: "note", role: "ai", content: "x" }, "assistant"],
-  [{ _type: "note", role: "narrator", content: "x" }, "system"],
-  [{ _type: 7, role: "narrator", content: "x" }, "system"],
   [{ _type: null, role: "user", content: ["x"] }, "user"],
   [{ _type: "note", role: "user" }, "foreign"],
   [{ _type: "note", role: "user", content: ["x"] }, "foreign"],
@@ -210,21 +207,13 @@ for (const [object, becomes] of objects) {
   });
 }
 
-const ids: readonly (readonly [name: string, chatId: string])[] = [
-  ["matrix_!room_server.jsonl", "matrix:!room:server"],
-  ["discord_zero.jsonl", "discord:zero"],
-];
-for (const [name, chatId] of ids) {
-  test(`${name}, which has no metadata line, is the chat ${chatId}`, async () => {
-    await using throughline = await open();
-    const report = await importInto(throughline, [goldenSource(name)]);
-    assert.deepEqual(
-      report.chats.map((chat) => chat.chat_id),
-      [chatId],
-    );
-    assert.equal((await throughline.chats.row(chatId)).chat_id, chatId);
-  });
-}
+test("a file without a metadata line is the chat that its name says", async () => {
+  await using throughline = await open();
+  const names = ["matrix_!room_server.jsonl", "discord_zero.jsonl"];
+  const report = await importInto(throughline, names.map(goldenSource));
+  const ids = report.chats.map(({ chat_id }) => chat_id).sort();
+  assert.deepEqual(ids, ["discord:zero", "matrix:!room:server"]);
+});
 
 const all = readdirSync(golden).sort();
 test(`importing all of ${all.length} files twice changes nothing the second time`, async () => {
@@ -268,17 +257,16 @@ test("a trial run reports the same and stores nothing", async () => {
   assert.deepEqual(await importInto(throughline, all.map(goldenSource)), dry);
 });
 
-test("of two files of one chat the newer is the chat; the older one is refused, but with into", async () => {
+test("of two files of one chat the one changed last is the chat; the other is refused, but with into", async () => {
   await using throughline = await open();
-  const head = (at: string) =>
-    `${JSON.stringify({ _type: "metadata", key: "c:1", updated_at: at })}\n`;
-  const older = source("old.jsonl", head("2026-01-01T00:00:00Z") + line("older"));
-  const newer = source("new.jsonl", head("2026-02-01T00:00:00Z") + line("newer"));
+  const head = `${JSON.stringify({ _type: "metadata", key: "c:1" })}\n`;
+  const older = source("a.jsonl", head + line("older"), { modifiedAt: 1 });
+  const newer = source("new.jsonl", head + line("newer"), { modifiedAt: 2 });
   for (const added of [1, 0]) {
     const { chats, failed } = await importInto(throughline, [older, newer]);
     assert.deepEqual(
       [...chats.map((chat) => [chat.source, chat.messages]), failed[0]?.source, failed[0]?.code],
-      [["new.jsonl", added], "old.jsonl", "THROUGHLINE_CONFLICT"],
+      [["new.jsonl", added], "a.jsonl", "THROUGHLINE_CONFLICT"],
     );
   }
   await importInto(throughline, [older], { into: "c:2" });
@@ -301,17 +289,11 @@ test("what a person had forgotten stays forgotten, also what is younger; force b
 });
 
 const many = Array.from({ length: 600 }, (_, n) => line(`line ${n}`)).join("");
-const broken: readonly (readonly [what: string, third: () => AsyncGenerator<Uint8Array>])[] = [
+const broken: readonly (readonly [what: string, second: () => AsyncGenerator<Uint8Array>])[] = [
   [
     "changes",
     async function* () {
       yield Buffer.from(many.replace("line 599", "line 000"));
-    },
-  ],
-  [
-    "becomes shorter",
-    async function* () {
-      yield Buffer.from(many.slice(0, -10));
     },
   ],
   [
@@ -322,17 +304,17 @@ const broken: readonly (readonly [what: string, third: () => AsyncGenerator<Uint
     },
   ],
 ];
-for (const [what, third] of broken) {
+for (const [what, second] of broken) {
   test(`a source that ${what} while it is stored leaves no chat, and can be imported again`, async () => {
     await using throughline = await open();
     let readings = 0;
     const bytes = async function* () {
-      if (++readings === 3) yield* third();
+      if (++readings === 2) yield* second();
       else yield Buffer.from(many);
     };
     const changing = { name: "a_b.jsonl", bytes: { [Symbol.asyncIterator]: bytes } };
     const report = await importInto(throughline, [changing, source("c_d.jsonl", line("fine"))]);
-    assert.equal(readings, 3);
+    assert.equal(readings, 2);
     assert.equal(report.failed.length, 1);
     const { chats } = await throughline.chats.list();
     assert.deepEqual(
@@ -367,13 +349,18 @@ test("a grown source that breaks off is continued where it stopped, once each", 
 
 test("a message up to 16 MiB is imported cut, and all of it is its file; a longer line is left out and reported", async () => {
   await using throughline = await open();
-  const picture = { type: "image_url", image_url: { url: `data:,${randomText(2_000_000)}` } };
+  const picture = { type: "image_url", image_url: { url: `data:,${randomText(1_200_000)}` } };
   const large: readonly JsonObject[] = [
-    { role: "user", content: randomText(5_000_000), name: "Ada" },
+    { role: "user", content: randomText(1_500_000), name: "Ada" },
     { role: "user", content: [{ type: "text", text: "what is this?" }, picture] },
-    { role: "tool", content: "found", tool_call_id: "c1", raw: randomText(15_000_000) },
+    {
+      role: "tool",
+      content: "found",
+      tool_call_id: "c1",
+      raw: randomText(isFull ? 15_000_000 : 1_200_000),
+    },
   ];
-  const long = randomText(17_000_000);
+  const long = randomText(1_700_000).repeat(10);
   const lines = [...large.map((each) => `${JSON.stringify(each)}\n`), line(long), line("two")];
   const file = source("a_b.jsonl", lines.join(""));
   const report = await importInto(throughline, [file]);
@@ -423,7 +410,7 @@ for (const name of ["telegram_42.jsonl", "oddities.jsonl"]) {
         }
         for (const text of wholeMessages(part)) assert.ok(found.has(text), text);
       }),
-      { numRuns: 40 },
+      { numRuns: isFull ? 40 : 10 },
     );
   });
 }

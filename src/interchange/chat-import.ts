@@ -19,7 +19,7 @@ import {
 } from "./import.ts";
 import { nanobotChat } from "./nanobot-chat.ts";
 import { ownChat } from "./own-chat.ts";
-import { sameBytes } from "./read-source.ts";
+import { isGrown, sameBytes } from "./read-source.ts";
 
 const forms = { seed: nanobotChat, own: ownChat } as const satisfies Record<string, ChatForm>;
 export type Form = keyof typeof forms;
@@ -53,7 +53,7 @@ const placeholder = { id: "import:empty", _type: "metadata", kind: "metadata", m
  * `exportChats` wrote. Sources are read and never changed. A chat remembers length and digest of its
  * source: importing an unchanged one again adds nothing; one of the seed that has grown adds the rest, if
  * nothing else was written to its chat. Every other source of an existing chat is reported as failed. Of
- * two sources that name the same chat the newer one comes first.
+ * two sources that name the same chat the one that was changed last comes first.
  *
  * A chat that was forgotten here comes back only with `force`.
  *
@@ -63,57 +63,47 @@ export async function importChats(
   sources: Iterable<Source>,
   options: ImportOptions,
   form: Form = "seed",
-  report = newReport(),
 ): Promise<ImportReport> {
-  const found: Pick<Scan, "source" | "chatId" | "newestAt">[] = [];
-  for (const source of sources) {
-    await attempt(report, source.name, async () => {
-      const { chatId, newestAt } = await scan(source, forms[form], options.zone);
-      found.push({ source, chatId, newestAt });
-    });
-  }
-  if (options.into !== undefined && found.length > 1) {
+  const report = newReport();
+  const all = [...sources];
+  if (options.into !== undefined && all.length > 1) {
     throw invalid("only a source of one chat can be imported into a chat of another name");
   }
   // The newest of a chat comes first, and so gets its name.
-  found.sort((a, b) => b.newestAt - a.newestAt || (a.source.name < b.source.name ? -1 : 1));
-  for (const { source, chatId } of found) {
-    await attempt(report, source.name, () => importChat(source, chatId, form, options, report));
+  const age = ({ modifiedAt = 0 }: Source) => -modifiedAt;
+  all.sort((a, b) => age(a) - age(b) || (a.name < b.name ? -1 : 1));
+  for (const source of all) {
+    await attempt(report, source.name, () => importChat(source, form, options, report));
   }
   return report;
 }
 
-/** @param key the chat that the source names. */
 async function importChat(
   source: Source,
-  key: string,
   form: Form,
   options: ImportOptions,
   report: ImportReport,
 ): Promise<void> {
-  const { chats, zone, into: chatId = key, force, dryRun } = options;
+  const { chats, zone, into, force, dryRun } = options;
+  const found = await scan(source, forms[form], zone);
+  const chatId = into ?? found.chatId;
   checkChatId(chatId);
   const has = dryRun ? undefined : await importedInto(chats, chatId);
-  const found = await scan(source, forms[form], zone, { chatId: key, seam: has?.bytes });
-  if (found.chatId !== key) throw conflict("the source changed while it was read: import it again");
   setAside(report, found.setAside, found.unreadable);
   checkIsChat(found);
   if (form === "own") checkIsWhole(found, force);
   if (found.bytes === 0) found.notes.add("the file is empty");
   const isKnown = has?.digest === found.digest;
   const isFree = isKnown || force;
-  const forgotten_at = isFree ? undefined : await forgottenAt(chats, key, chatId);
+  const forgotten_at = isFree ? undefined : await forgottenAt(chats, found.chatId, chatId);
   const { messages, foreign, notes } = found;
   const about = { chat_id: chatId, source: source.name };
   if (forgotten_at !== undefined) {
     report.refused.push({ ...about, forgotten_at, messages });
     return;
   }
-  const isOther =
-    has !== undefined &&
-    !isKnown &&
-    !(form === "seed" && (await isGrown(chats, chatId, has, found)));
-  if (isOther) {
+  const isThere = has !== undefined && !isKnown;
+  if (isThere && !(form === "seed" && (await goesOn(chats, chatId, has, source)))) {
     const wayOut = "import it into a new chat with --into NEW";
     throw conflict(
       `the chat ${JSON.stringify(chatId)} is here, and not only of this source: ${wayOut}`,
@@ -163,14 +153,8 @@ async function forgottenAt(chats: Chats, key: string, chatId: string) {
 }
 
 /** Whether the source goes on where a chat ends that has all the rest, and nothing else. */
-async function isGrown(
-  chats: Chats,
-  chatId: string,
-  { digest, seq }: Imported,
-  { seamDigest, isSeamLost }: Scan,
-): Promise<boolean> {
-  if (seamDigest !== digest || isSeamLost) return false;
-  if ((await chats.state(chatId)).seq !== seq) return false;
+async function goesOn(chats: Chats, chatId: string, has: Imported, source: Source) {
+  if ((await chats.state(chatId)).seq !== has.seq || !(await isGrown(source, has))) return false;
   // What was erased here may be repeated in the rest.
   for await (const record of chats.logs.read(chatId)) if (isErased(record)) return false;
   return true;
@@ -202,7 +186,7 @@ async function write(found: Scan, fields: ChatHead, target: Target): Promise<num
   async function* fresh(): AsyncGenerator<LogRecord> {
     const parts = new AttachmentParts();
     let place = 0;
-    const entries = readEntries(sameBytes(found), forms[form], { chatId: found.chatId, zone });
+    const entries = readEntries(sameBytes(found), forms[form], zone);
     for await (const [, entry] of entries) {
       const file = entry.kind === "attachment" ? parts.add(entry.part) : undefined;
       if (file && found.attached.has(hashOf(file))) await chats.files.put(chatId, file);

@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
-import { isExtraSize } from "../core/chat/chat-head.ts";
 import { checkChatId } from "../core/chat/chat-log.ts";
 import type { Period } from "../core/chat/period.ts";
-import { instantOf } from "../core/chat/stamp.ts";
 import type { Transaction } from "../core/chat/transaction.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import {
@@ -14,7 +12,7 @@ import {
   type Source,
   setAside,
 } from "./import.ts";
-import { fromDuctor, type Imported } from "./legacy.ts";
+import { chatOfKey, fromDuctor, type Imported } from "./legacy.ts";
 import { readJsonSource } from "./read-source.ts";
 
 /** The field of a chat's head that keeps what ours has no place for, for `toDuctor`. */
@@ -35,16 +33,19 @@ export async function importSessions(
   await attempt(report, source.name, async () => {
     const taken = new Set<string>();
     for (const [key, entry] of Object.entries(await readJsonSource(source))) {
-      const imported = fromDuctor(entry, key, options.clock.now(), options.zone);
-      const reason = taken.has(imported.chatId)
-        ? "another entry is the same chat"
-        : refusalOf(() => checkChatId(imported.chatId));
-      taken.add(imported.chatId);
-      if (reason !== undefined || imported.state === undefined) {
-        const bytes = bytesOf(entry);
-        const says = `an entry is left out: ${reason ?? imported.notes.join("; ")}`;
-        setAside(report, [{ source: source.name, line: 0, offset: 0, bytes, reason: says }]);
-      } else await importSession(source, imported, imported.state, options, report);
+      const chatId = chatOfKey(key);
+      const read = () => fromDuctor(entry, key, options.clock.now(), options.zone);
+      const check = () => {
+        checkChatId(chatId);
+        read();
+      };
+      const reason = taken.has(chatId) ? "another entry is the same chat" : refusalOf(check);
+      taken.add(chatId);
+      if (reason === undefined) await importSession(source, read(), options, report);
+      else {
+        const place = { source: source.name, line: 0, offset: 0, bytes: bytesOf(entry) };
+        setAside(report, [{ ...place, reason: `an entry is left out: ${reason}` }]);
+      }
     }
   });
   return report;
@@ -61,30 +62,23 @@ function bytesOf(entry: unknown): number {
 
 async function importSession(
   source: Source,
-  { chatId, unknown, notes }: Imported,
-  read: Period,
+  { chatId, state, unknown, notes }: Imported,
   { chats, dryRun, force }: ImportOptions,
   report: ImportReport,
 ): Promise<void> {
-  // A last act that is no date is unknown: no list shows it, and it sorts last.
-  const state = instantOf(read.human_at) === undefined ? { ...read, human_at: "" } : read;
   const forgottenAt = force ? undefined : await chats.forgottenAt(chatId);
-  const isYounger = state.human_at > (forgottenAt ?? "") && state.human_at_assumed !== true;
-  if (forgottenAt !== undefined && !isYounger) {
+  if (forgottenAt !== undefined) {
     const about = { chat_id: chatId, source: source.name, forgotten_at: forgottenAt };
     report.refused.push({ ...about, messages: 0 });
     return;
   }
-  const id = importId(chatId, read, unknown);
-  const said = [...notes];
-  const about = { chat_id: chatId, source: source.name, notes: said };
+  const id = importId(chatId, state, unknown);
+  const about = { chat_id: chatId, source: source.name, notes };
   if ((await chats.logs.find(chatId, id)) !== undefined) {
     report.sessions.push({ ...about, outcome: "known" });
   } else if ((await chats.state(chatId)).head?.session) {
     report.sessions.push({ ...about, outcome: "kept" });
   } else {
-    if (!isExtraSize(unknown))
-      said.push("unknown keys are too large for a session: kept in its record only");
     if (!dryRun)
       await chats.change(chatId, (transaction) => begin(transaction, id, state, unknown));
     report.sessions.push({ ...about, outcome: "imported" });
@@ -94,16 +88,13 @@ async function importSession(
 function begin(transaction: Transaction, id: string, state: Period, unknown: JsonObject): void {
   if (transaction.head.session !== null) return;
   const { generation, provider, model, started_at } = state;
-  const fields = { event: "imported", generation, provider, model };
-  const isSmall = isExtraSize(unknown);
-  transaction.control("session", isSmall ? fields : { ...fields, [ductorField]: unknown }, id);
+  transaction.control("session", { event: "imported", generation, provider, model }, id);
   const hasUnknown = Object.keys(unknown).length > 0;
   const kept = hasUnknown ? unknown : transaction.head[ductorField];
-  const created_at = Number.isNaN(Date.parse(started_at)) ? "" : started_at;
   transaction.set({
     session: state,
-    created_at: transaction.isNewChat ? created_at : transaction.head.created_at,
-    [ductorField]: isSmall ? kept : undefined,
+    created_at: transaction.isNewChat ? started_at : transaction.head.created_at,
+    [ductorField]: kept,
   });
 }
 

@@ -29,13 +29,11 @@ const forged = { id: "removal:m", role: "user", content: "innocent", ...stamp };
 
 for (const [says, lines] of [
   ["with the id of a removal", [secret, { ...forged, seq: 2 }]],
-  ["with the id of a removal, and no message", [secret, { id: forged.id, note: "x", seq: 2 }]],
   [
     "beside its removal, which has another id",
     [secret, { id: "removal:m~2", _type: "metadata", kind: "removal", target: "m", seq: 2 }],
   ],
   ["without a number", [secret, { ...forged, id: "n", seq: undefined }]],
-  ["with a number that was there before", [secret, { ...forged, id: "n" }]],
   ["with a number far away", [secret, { ...forged, id: "n", seq: 1e9 }]],
 ] as const) {
   test(`a file with a line ${says} is refused; forced, the line is left out, and nothing is hidden from its removal`, async () => {
@@ -76,7 +74,6 @@ for (const [what, end, expected] of [
     { message_count: 7, last_consolidated: 6 },
     { message_count: 1, last_consolidated: 1 },
   ],
-  ["so many that no more can be counted", { message_count: 2 ** 53 - 1 }, { message_count: 1 }],
   [
     "more that were cleared than there are",
     { message_count: 1, clear_seq: 1, cleared_count: 1e9 },
@@ -119,20 +116,23 @@ test("a summary that a later commit of a log lacks is not brought back", async (
   assert.equal((await throughline.chats.existing(chat)).head["summary"], undefined);
 });
 
-test("lines of nanobot with ids of our own records are imported without them", async () => {
+test("lines of nanobot with ids and marks of our own records are imported without them", async () => {
   await using throughline = await open();
   const { chats } = throughline;
-  await importInto(throughline, [secret, forged], "seed");
-  const ids = (await Array.fromAsync(chats.records(chat))).map(({ id }) => id);
-  assert.deepEqual([ids.length, ids.includes(forged.id)], [2, false]);
+  const marks = { redacted: true, replaced: true, variants: ["m"] };
+  await importInto(throughline, [secret, { ...forged, ...marks }], "seed");
+  const { messages } = await chats.messages(chat);
+  assert.equal(messages.length, 2);
+  const { id, redacted, replaced, variants, extra } = messages[1] ?? assert.fail();
+  assert.deepEqual([redacted, replaced, variants], [undefined, undefined, undefined]);
+  assert.notEqual(id, forged.id);
+  assert.partialDeepStrictEqual(extra, marks);
 });
 
 for (const [what, fields] of [
   ["a clear that is no number", { clear_seq: "two" }],
-  ["a title that is no text", { title: 7 }],
   ["turns that are no list", { pending: "m" }],
   ["a summary that is no record's", { summary: { id: "", up_to_seq: 1, after_seq: 0 } }],
-  ["a negative count", { message_count: -1 }],
 ] as const) {
   test(`a file of ours whose end names ${what} is refused, and stores nothing`, async () => {
     await using throughline = await open();

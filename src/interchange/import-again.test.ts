@@ -69,7 +69,6 @@ async function assertGone(throughline: Throughline, ids: readonly string[] = [ch
 }
 
 const first = async (chats: Chats) => (await chats.messages(chat)).messages[0]?.id ?? "";
-const say = (chats: Chats) => chats.append(chat, [{ role: "user", content: "said here" }]);
 
 type Act = (throughline: Throughline) => Promise<unknown>;
 const erase: Act = async ({ chats }) => chats.erase(chat, await first(chats));
@@ -83,13 +82,6 @@ const hiding: readonly (readonly [what: string, act: Act])[] = [
 ];
 const acts: readonly (readonly [what: string, act: Act])[] = [
   ...hiding,
-  [
-    "erased, and more was said",
-    async (throughline) => {
-      await erase(throughline);
-      await say(throughline.chats);
-    },
-  ],
   [
     "erased, and the chat named, its metadata set and a session begun",
     async (throughline) => {
@@ -149,21 +141,6 @@ for (const [what, more, failure] of [
     assert.equal(messages.length, failure === undefined ? 4 : 2);
   });
 }
-
-test("a title that a grown source brings stays when the message that gave the old one is erased", async () => {
-  await using throughline = await open();
-  const { chats } = throughline;
-  const before = jsonl(head, password, noted);
-  await importInto(throughline, before);
-  const named = { _type: "metadata", metadata: { title: "Mine" } };
-  const grown = before + jsonl(named, thanks, bye);
-  for (const added of [2, 0]) {
-    assert.equal((await importInto(throughline, grown)).chats[0]?.messages, added);
-  }
-  await chats.erase(chat, await first(chats));
-  const [row] = (await chats.list()).chats;
-  assert.equal(row?.title, "Mine");
-});
 
 test("a chat with something of its own is no place for an import, also not as --into", async () => {
   await using throughline = await open();
@@ -242,14 +219,4 @@ test("a file of ours that was cut off is refused, unless it is forced: what hide
     const forced = await importInto(after, cut, "own", { force: true });
     assert.ok(forced.chats[0]?.notes.includes("its end is missing"));
   }
-});
-
-test("what is set aside of a line that is too long is counted whole", async () => {
-  await using throughline = await open();
-  const long = "x".repeat(3 * 1024 * 1024);
-  const { quarantined } = await importInto(throughline, `${jsonl(head, noted)}${long}\n`);
-  assert.deepEqual(
-    quarantined.map(({ bytes }) => bytes),
-    [long.length],
-  );
 });

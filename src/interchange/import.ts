@@ -58,17 +58,6 @@ interface SessionReport {
   readonly notes: readonly string[];
 }
 
-/** What became of a file of a framework's log. */
-interface LogReport {
-  readonly collection: string;
-  readonly key: string;
-  readonly source: string;
-  /** Records that were added. */
-  readonly records: number;
-  /** Records that were here already. */
-  readonly skipped: number;
-}
-
 /** Left out, because a person had the chat forgotten here; it comes back only by force. */
 interface Refusal {
   readonly chat_id: string;
@@ -87,8 +76,6 @@ interface Failure {
 export interface ImportReport {
   readonly chats: ChatReport[];
   readonly sessions: SessionReport[];
-  /** Of frameworks, such as the threads of LangGraph. */
-  readonly logs: LogReport[];
   /** The first 1,000. */
   readonly quarantined: SetAside[];
   quarantined_count: number;
@@ -100,8 +87,7 @@ export interface ImportReport {
 
 export function newReport(): ImportReport {
   const counts = { quarantined_count: 0, foreign: 0 };
-  const [chats, sessions, logs] = [[], [], []];
-  return { chats, sessions, logs, quarantined: [], ...counts, refused: [], failed: [] };
+  return { chats: [], sessions: [], quarantined: [], ...counts, refused: [], failed: [] };
 }
 
 export const maxListed = 1_000;

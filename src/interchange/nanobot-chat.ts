@@ -64,8 +64,8 @@ export const nanobotChat: ChatForm = {
   },
 };
 
-function entryOf(object: JsonObject, { line, chatId, zone }: At): RecordEntry {
-  const id = idOf(line, chatId);
+function entryOf(object: JsonObject, { line, zone }: At): RecordEntry {
+  const id = idOf(line);
   if (object["_type"] !== "metadata") return seedRecord(object, id, zone);
   // A line that claims to be one of our control records is not one.
   const notes = ["a line like a control record is kept as a foreign record"];
@@ -92,11 +92,9 @@ function withWholeBeside(entry: RecordEntry, object: JsonObject): RecordEntry | 
   return { ...entry, record, file, notes: [...entry.notes, note] };
 }
 
-/** The same for the same line of the same chat, so that a repeated import adds nothing. */
-function idOf({ number, bytes }: At["line"], chatId: string): string {
-  const hash = createHash("sha256");
-  hash.update(`${JSON.stringify(chatId)} ${number} `).update(bytes);
-  return hash.digest("hex").slice(0, 24);
+/** The same for the same line, so that a repeated import adds nothing. */
+function idOf({ number, bytes }: At["line"]): string {
+  return createHash("sha256").update(`${number} `).update(bytes).digest("hex").slice(0, 24);
 }
 
 /** What the lines say that the format has no place for. */

@@ -118,11 +118,3 @@ test("metadata.title is the title, and the last one of a file that grows counts"
   await titled("Dogs", line("user", "2"));
   assert.equal(await title(), "Dogs");
 });
-
-test("a title that is no text leaves the title to the first message", async () => {
-  for (const title of [" ", 7, null]) {
-    await using throughline = await open();
-    await importInto(throughline, [fileOf(head({ title }), line("user", "Hello"))]);
-    assert.equal((await throughline.chats.row("telegram:7")).title, "Hello");
-  }
-});

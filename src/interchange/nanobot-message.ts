@@ -1,5 +1,5 @@
 import { foreignRecord, type Role, roles } from "../core/chat/message.ts";
-import { messageRecord } from "../core/chat/message-input.ts";
+import { messageRecord, reservedNames } from "../core/chat/message-input.ts";
 import { readStamp } from "../core/chat/stamp.ts";
 import { isoTime } from "../core/clock.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
@@ -11,18 +11,6 @@ interface SeedRecord {
   readonly notes: readonly string[];
 }
 
-/** What others call our roles. */
-const aliases: Readonly<Record<string, Role>> = {
-  human: "user",
-  ai: "assistant",
-  model: "assistant",
-  function: "tool",
-  developer: "system",
-};
-
-/** Names that only we write at the top level of a record. */
-const reserved = ["_type", "seq", "kind"];
-
 /**
  * The record for one object of a seed's file. With a role and text it is a message; with a role of
  * ours and no `_type` it is one whatever its content is. What ours has no place for is kept inside
@@ -32,75 +20,64 @@ const reserved = ["_type", "seq", "kind"];
  */
 export function seedRecord(source: JsonObject, id: string, zone: string): SeedRecord {
   const notes: string[] = [];
-  const role = roleOf(source, notes);
+  const role = roleOf(source);
   if (role === undefined) return { kind: "foreign", record: foreignRecord(source, id), notes };
-  const extra = new Extra(source["extra"]);
-  const { role: _, content, timestamp, extra: __, id: ownId, ...rest } = source;
-  if (ownId !== undefined && ownId !== id) extra.put("id", ownId);
-  if (source["role"] !== role && String(source["role"]).toLowerCase() !== role) {
-    extra.put("role", source["role"]);
+  const calls = toolCalls(source["tool_calls"]);
+  const all: JsonObject = calls === undefined ? source : { ...source, tool_calls: calls };
+  const { content, timestamp, extra, id: _, role: __, ...rest } = all;
+  const entries = Map.groupBy(Object.entries(rest), ([name, value]) => {
+    return !reservedNames.has(name) && isUsable(role, name, value);
+  });
+  const others = entries.get(false) ?? [];
+  const isWrong = ([name, value]: Entry) => value !== null && !reservedNames.has(name);
+  if (others.some(isWrong)) notes.push("a field of a wrong type is kept in extra");
+  // These are kept as they came.
+  const names = others.map(([name]) => name);
+  if (calls !== source["tool_calls"]) names.push("tool_calls");
+  if (source["id"] !== undefined) names.push("id");
+  if (String(source["role"]).trim().toLowerCase() !== role) {
+    names.push("role");
+    notes.push("a role that is none of ours became system");
   }
-  const stamp = stampOf(timestamp, zone, extra, notes);
+  const stamp = readStamp(timestamp, zone);
+  if (stamp === "absent") notes.push("a message without a time");
+  else if (stamp === "unreadable") {
+    names.push("timestamp");
+    notes.push("a time that is no date is left empty");
+  } else if (stamp.isZoneAssumed) notes.push(`a time without a zone was read in ${zone}`);
   if (content === undefined || content === null) notes.push("a message without content");
   else if (typeof content !== "string") {
-    extra.put("content", content);
+    names.push("content");
     notes.push("content that is not text became text");
   }
-  const fields = new Map<string, Json | undefined>();
-  for (const [name, given] of Object.entries(rest)) {
-    const value = name === "tool_calls" ? toolCalls(given) : given;
-    const isField = !reserved.includes(name) && isUsable(role, name, value);
-    if (isField) fields.set(name, value);
-    else if (given !== null && !reserved.includes(name)) {
-      notes.push("a field of a wrong type is kept in extra");
-    }
-    if (!isField || value !== given) extra.put(name, given);
-  }
-  // Commands, and what was answered to them: people can see them, and no model.
-  if (source["_command"]) fields.set("hidden", true);
+  const given = isJsonObject(extra) || extra === undefined ? extra : { extra };
+  const kept = { ...Object.fromEntries(names.map((name) => [name, source[name]])), ...given };
   const attachments = mediaAttachments(source["media"]);
-  if (attachments !== undefined && !fields.has("attachments")) {
-    fields.set("attachments", attachments);
-  }
-  const kept = extra.fields();
-  const message = {
+  const record = {
     id,
     role,
     content: contentText(content),
-    ...stamp,
-    ...Object.fromEntries(fields),
+    timestamp: typeof stamp === "string" ? "" : isoTime(stamp.at),
+    ...(typeof stamp === "object" && stamp.isZoneAssumed && { tz_assumed: true }),
+    ...(attachments && { attachments }),
+    ...Object.fromEntries(entries.get(true) ?? []),
+    // Commands, and what was answered to them: people can see them, and no model.
+    ...(source["_command"] ? { hidden: true } : {}),
+    ...(Object.keys(kept).length > 0 && { extra: kept }),
   };
-  const record = kept === undefined ? message : { ...message, extra: kept };
   return { kind: "message", record, notes };
 }
 
+type Entry = readonly [name: string, value: Json | undefined];
+
 /** The role of a message; `undefined` for what is none. A message with no known role is shown, and not sent. */
-function roleOf({ role: value, content, _type }: JsonObject, notes: string[]): Role | undefined {
+function roleOf({ role: value, content, _type }: JsonObject): Role | undefined {
   const name = typeof value === "string" ? value.trim().toLowerCase() : "";
   const isText = typeof content === "string";
   // What calls itself something else must at least read like a message.
   const isOther = _type !== undefined && _type !== null;
   if (name === "" || (isOther && !isText)) return undefined;
-  const known = roles.find((role) => role === name);
-  if (known !== undefined) return known;
-  const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined;
-  if (alias !== undefined) notes.push(`the role ${name} became ${alias}`);
-  if (alias !== undefined || !isText) return alias;
-  notes.push("a role that is none of ours became system");
-  return "system";
-}
-
-function stampOf(value: Json | undefined, zone: string, extra: Extra, notes: string[]) {
-  const stamp = readStamp(value, zone);
-  if (stamp === "absent") notes.push("a message without a time");
-  if (stamp === "unreadable") {
-    extra.put("timestamp", value);
-    notes.push("a time that is no date is left empty");
-  }
-  if (typeof stamp === "string") return { timestamp: "" };
-  if (stamp.isZoneAssumed) notes.push(`a time without a zone was read in ${zone}`);
-  const timestamp = isoTime(stamp.at);
-  return stamp.isZoneAssumed ? { timestamp, tz_assumed: true } : { timestamp };
+  return roles.find((role) => role === name) ?? (isText ? "system" : undefined);
 }
 
 /** Arguments as JSON text, as providers and our log have them; some write the object. */
@@ -121,26 +98,6 @@ function isUsable(role: Role, name: string, value: Json | undefined): boolean {
   const fields = { id: "x", role, content: "", [name]: value };
   const check = () => messageRecord(fields, () => "x", "1970-01-01T00:00:00.000Z");
   return refusalOf(check) === undefined;
-}
-
-/** What is kept beside a message. Nothing in it is overwritten: a taken name gets a `_` more. */
-class Extra {
-  readonly #fields: Map<string, Json | undefined>;
-
-  constructor(given: Json | undefined) {
-    const fields = isJsonObject(given) || given === undefined ? (given ?? {}) : { extra: given };
-    this.#fields = new Map(Object.entries(fields));
-  }
-
-  put(name: string, value: Json | undefined): void {
-    let free = name;
-    while (this.#fields.has(free)) free += "_";
-    this.#fields.set(free, value);
-  }
-
-  fields(): JsonObject | undefined {
-    return this.#fields.size === 0 ? undefined : Object.fromEntries(this.#fields);
-  }
 }
 
 /**

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { conflict, invalid } from "../core/errors.ts";
 import { isJsonObject, tooLarge, withNullForNaN } from "../core/json.ts";
 import type { Source } from "./import.ts";
+import { lineFeed } from "./lines.ts";
 
 /** How much a reading saw. */
 interface Size {
@@ -29,36 +30,37 @@ export async function* sameBytes({
   throw conflict(`${source.name} changed while it was read`);
 }
 
-/**
- * Passes bytes on, and then says how many they were and what their digest is.
- *
- * @param seam of what is before this byte the digest is said too, if there is more.
- */
-export function measured(
-  bytes: AsyncIterable<Uint8Array>,
-  seam = 0,
-): {
+/** Whether a source begins with what an earlier reading saw, and goes on with another line. */
+export async function isGrown(source: Source, { bytes, digest }: Size): Promise<boolean> {
+  const hash = createHash("sha256");
+  let left = bytes;
+  let last = lineFeed;
+  for await (const chunk of source.bytes) {
+    hash.update(chunk.subarray(0, left));
+    last = chunk[Math.min(left, chunk.length) - 1] ?? last;
+    if (chunk.length > left) {
+      return hash.digest("hex") === digest && [last, chunk[left]].includes(lineFeed);
+    }
+    left -= chunk.length;
+  }
+  return false;
+}
+
+/** Passes bytes on, and then says how many they were and what their digest is. */
+export function measured(bytes: AsyncIterable<Uint8Array>): {
   readonly chunks: AsyncIterable<Uint8Array>;
-  size(): Size & { readonly seamDigest: string | undefined };
+  size(): Size;
 } {
   const hash = createHash("sha256");
   let count = 0;
-  let seamDigest: string | undefined;
   const chunks = async function* () {
     for await (const chunk of bytes) {
-      const isOver = count <= seam && count + chunk.length > seam;
-      const before = isOver ? chunk.subarray(0, seam - count) : chunk;
-      hash.update(before);
-      if (isOver) {
-        seamDigest = hash.copy().digest("hex");
-        hash.update(chunk.subarray(before.length));
-      }
+      hash.update(chunk);
       count += chunk.length;
       yield chunk;
     }
   };
-  const size = () => ({ bytes: count, digest: hash.copy().digest("hex"), seamDigest });
-  return { chunks: chunks(), size };
+  return { chunks: chunks(), size: () => ({ bytes: count, digest: hash.copy().digest("hex") }) };
 }
 
 /** A file that is one JSON object is read at once: so it has a limit. */

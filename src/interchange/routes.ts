@@ -1,12 +1,10 @@
 // What an export consists of, over HTTP: `throughline export` writes the files.
 import { z } from "zod";
+import type { Chats } from "../core/chat/chats.ts";
 import { isFaultOfLog, isThroughlineError } from "../core/errors.ts";
-import { hasFrameworkLogs } from "../core/storage/framework-logs.ts";
-import type { Throughline } from "../core/throughline.ts";
 import { streamed } from "../server/export-route.ts";
 import type { Router } from "../server/router.ts";
-import { type ExportFile, type ExportOptions, exportChats, exportFormats } from "./export.ts";
-import { exportFrameworkLogs } from "./framework-log-file.ts";
+import { type ExportOptions, exportChats, exportFormats } from "./export.ts";
 
 /** A line of the answer: a file begins, a piece of its text, its end, or a chat that is left out. */
 export type ExportLine =
@@ -29,17 +27,14 @@ export function interchangeRoutes(router: Router): () => void {
       "`broken`. `left_out` names a chat that cannot be read. A download that broke off lacks an `end`.",
     answers: { 200: { says: "The files.", types: ["application/jsonl"] } },
     answer: ({ query: { format, chat_id: chatId } }, context) => {
-      const lines = exportLines(router.ports.throughline, { format, chatId });
+      const lines = exportLines(router.ports.throughline.chats, { format, chatId });
       return streamed(router, context, lines, { "content-type": "application/jsonl" });
     },
   });
   return () => undefined;
 }
 
-async function* exportLines(
-  throughline: Throughline,
-  options: ExportOptions,
-): AsyncGenerator<string> {
+async function* exportLines(chats: Chats, options: ExportOptions): AsyncGenerator<string> {
   const line = (value: ExportLine) => `${JSON.stringify(value)}\n`;
   let notes = "";
   const onUnreadable = async (chatId: string, error: unknown) => {
@@ -48,7 +43,7 @@ async function* exportLines(
     if (!isFaultOfLog(error)) throw error;
     notes += line({ left_out: chatId, says: error.message });
   };
-  for await (const { name, chatId, pieces } of filesOf(throughline, { ...options, onUnreadable })) {
+  for await (const { name, chatId, pieces } of exportChats(chats, { ...options, onUnreadable })) {
     yield line({ file: name, chat_id: chatId });
     let end: "whole" | "broken" = "whole";
     try {
@@ -61,17 +56,4 @@ async function* exportLines(
     yield notes + line({ end });
     notes = "";
   }
-}
-
-/** @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: nothing has this id. */
-async function* filesOf(
-  { chats, storage }: Throughline,
-  options: ExportOptions,
-): AsyncGenerator<ExportFile> {
-  const { format, chatId } = options;
-  const isFull = format === "throughline";
-  const hasNoChat =
-    isFull && chatId !== undefined && (await chats.state(chatId)).head === undefined;
-  if (!hasNoChat || !(await hasFrameworkLogs(storage, chatId))) yield* exportChats(chats, options);
-  if (isFull) yield* exportFrameworkLogs(storage, chatId);
 }

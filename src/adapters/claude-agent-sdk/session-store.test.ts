@@ -8,7 +8,7 @@ import { killed } from "../../../test/support/killed.ts";
 import { randomText } from "../../../test/support/random-text.ts";
 import { Stopped, stoppingStorage } from "../../../test/support/stopping-storage.ts";
 import { noPostgres, withPostgres } from "../../../test/support/test-postgres.ts";
-import { frameworkStore } from "../../core/storage/framework-logs.ts";
+import { frameworkProjection } from "../../core/storage/framework-logs.ts";
 import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
@@ -377,11 +377,11 @@ test("an append that dies at any write leaves nothing that forgetting the sessio
     async (_, storage) => {
       await using throughline = await openThroughline({ storage: kept(storage) });
       await throughline.chats.forget(key.sessionId);
-      const left = await frameworkStore(storage, "claude")?.list({ limit: 9 });
+      const left = await storage.logs("claude", frameworkProjection).list({ limit: 9 });
       assert.deepEqual(left?.rows, []);
       assert.equal(await storeOn(throughline).load({ ...key, subpath: "a" }), null);
       const logKey = `${key.sessionId}/${key.projectKey}/a`;
-      assert.equal(await frameworkStore(storage, "claude")?.tail(logKey, 0), undefined);
+      assert.equal(await storage.logs("claude", frameworkProjection).tail(logKey, 0), undefined);
     },
   );
 });

@@ -62,18 +62,6 @@ test("forgetting a chat removes its files, those of no other, and the receipt co
   );
 });
 
-test("files of a chat that has no log are forgotten with its id, and the chat counts as forgotten", async (t) => {
-  const { chats } = await opened(t);
-  await chats.files.put(chat, bytesOf("one"));
-  const { removed } = await chats.forget(chat);
-  assert.deepEqual(removed, [
-    { place: "transcript", count: 0 },
-    { place: "working memory", count: 0 },
-    { place: "attachments", count: 1 },
-  ]);
-  assert.notEqual(await chats.forgottenAt(chat), undefined);
-});
-
 test("files that cannot be removed are named in the receipt; the words are gone, and a repeat removes the files", async (t) => {
   const storage = openMemoryStorage();
   let isBroken = true;
@@ -198,14 +186,6 @@ test("a fork has the files of the messages that it copies, and erasing one reach
   assert.deepEqual(await filesIn(chats), ["hidden", "later", "one"]);
   await chats.forget(chat);
   assert.deepEqual(await filesIn(chats, "fork"), ["one"]);
-});
-
-test("a file that is missing does not keep a chat from being forked", async (t) => {
-  const { chats } = await opened(t);
-  await send(chats, "m1", ["one", "two"]);
-  await chats.files.delete(chat, [hashOf(bytesOf("one"))]);
-  await chats.fork(chat, "m1", "fork");
-  assert.deepEqual(await filesIn(chats, "fork"), ["two"]);
 });
 
 test("a fork that is killed at any write leaves no file of it after the next start", async (t) => {

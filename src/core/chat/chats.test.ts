@@ -5,7 +5,7 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { ThroughlineError } from "../errors.ts";
 import { openThroughline } from "../throughline.ts";
 import { titleFrom } from "./chat-head.ts";
-import { Chats } from "./chats.ts";
+import type { Chats } from "./chats.ts";
 import { summaryFor } from "./history.ts";
 import { type MessageInput, messageRecord } from "./message-input.ts";
 
@@ -165,36 +165,6 @@ test("a fork holds everything up to one message, and goes its own way from there
   await assert.rejects(chats.fork(chat, "nope", "x"), { code: "THROUGHLINE_NOT_FOUND" });
 });
 
-test("a long fork is copied in many appends and is whole", async () => {
-  const { chats, said } = await companion();
-  for (let i = 0; i < 7; i++) {
-    await chats.append(
-      chat,
-      Array.from({ length: 100 }, (_, k) => user(`${i}-${k}`, { id: `${i}-${k}` })),
-    );
-  }
-  await chats.fork(chat, "6-99", "copy");
-  assert.equal((await chats.row("copy")).message_count, 700);
-  assert.equal((await said("copy")).at(-1), "6-99");
-  assert.equal((await chats.existing("copy")).head.unfinished, undefined);
-});
-
-test("a copy that a crash cut short is removed at the next start", async () => {
-  const { chats } = await companion();
-  await chats.change("half", (transaction) => {
-    transaction.message(user("part"));
-    transaction.set({ unfinished: true });
-  });
-  await chats.append(chat, [user("whole")]);
-  await chats.recover();
-  assert.deepEqual(
-    (await chats.list()).chats.map(({ chat_id }) => chat_id),
-    [chat],
-  );
-  // Nobody asked to forget it: made again, it may come.
-  assert.equal(await chats.forgottenAt("half"), undefined);
-});
-
 test("forgetting removes a chat and no other, with a receipt, and is remembered by hash alone", async () => {
   const { chats, workingMemory, clock } = await companion();
   await chats.append(chat, [user("secret"), assistant("ok")]);
@@ -215,16 +185,6 @@ test("forgetting removes a chat and no other, with a receipt, and is remembered 
   assert.equal((await chats.search("kept")).length, 1);
   assert.equal(await chats.forgottenAt(chat), new Date(clock.now()).toISOString());
   assert.equal(await chats.forgottenAt("other"), undefined);
-});
-
-test("forgetting that a crash cut short while features removed what they keep is finished at the next start", async () => {
-  const { chats, storage } = await companion();
-  await chats.append(chat, [user("secret")]);
-  chats.others.push({ remove: () => Promise.reject(new Error("the process dies here")) });
-  await assert.rejects(chats.forget(chat));
-  const next = new Chats(storage, chats.ports);
-  await next.recover();
-  assert.deepEqual((await next.list()).chats, []);
 });
 
 test("a chat that is begun again after a crash right before the end of its forgetting stays", async () => {
@@ -285,53 +245,11 @@ test("metadata may take 32 KiB of the head, so that a chat that has so much goes
   assert.deepEqual(await said(), ["x", "the next"]);
 });
 
-test("a chat of before whose metadata leaves it no room goes on once it is made smaller", async () => {
-  const { chats, sessions } = await companion();
-  await chats.append(chat, [user("x")]);
-  await chats.change(chat, (transaction) => {
-    const metadata = { x: "y".repeat(65_200) };
-    transaction.control("metadata", { metadata });
-    transaction.set({ metadata });
-  });
-  await assert.rejects(sessions.resolve(chat), { code: "THROUGHLINE_TOO_LARGE" });
-  await chats.setMetadata(chat, { x: "y".repeat(32_000) });
-  await sessions.resolve(chat);
-});
-
-const foreign: readonly (readonly [name: string, message: object])[] = [
-  ["an own _type", { _type: "metadata" }],
-  ["an own kind", { kind: "clear" }],
-  ["an own seq", { seq: 99 }],
-];
-for (const [name, fields] of foreign) {
-  test(`a message with ${name} stays a message; the field is kept inside extra`, async () => {
-    const { chats, said } = await companion();
-    const [stored] = await chats.append(chat, [user("first"), user("x", fields)]);
-    assert.equal(stored?.seq, 1);
-    const { messages } = await chats.messages(chat);
-    assert.deepEqual(messages[1]?.extra, fields);
-    assert.deepEqual(await said(), ["first", "x"]);
-  });
-}
-
 const bad: readonly (readonly [name: string, message: unknown, code: string])[] = [
   ["an unknown role", { role: "robot", content: "x" }, "THROUGHLINE_INVALID"],
   ["no content", { role: "user" }, "THROUGHLINE_INVALID"],
   ["content that is a number", { role: "user", content: 5 }, "THROUGHLINE_INVALID"],
   ["an empty id", { role: "user", content: "x", id: "" }, "THROUGHLINE_INVALID"],
-  [
-    "a stamp that is no date",
-    { role: "user", content: "x", timestamp: "soon" },
-    "THROUGHLINE_INVALID",
-  ],
-  ["a number past 2^53", { role: "user", content: "x", n: 2 ** 53 }, "THROUGHLINE_INVALID"],
-  ["NaN", { role: "user", content: "x", n: Number.NaN }, "THROUGHLINE_INVALID"],
-  ["a function", { role: "user", content: "x", f: () => 1 }, "THROUGHLINE_INVALID"],
-  [
-    "a stamp without a zone",
-    { role: "user", content: "x", timestamp: "2026-01-01T00:00:00" },
-    "THROUGHLINE_INVALID",
-  ],
   [
     "tool calls that are text",
     { role: "assistant", content: "", tool_calls: "x" },
@@ -470,37 +388,18 @@ test("one id twice in one append is refused, whatever it says, and nothing is st
   await assert.rejects(chats.row(chat), { code: "THROUGHLINE_NOT_FOUND" });
 });
 
-const saidAt = (timestamp: string) =>
-  messageRecord({ role: "user", content: "x", timestamp }, () => "id", "");
-
-for (const stamp of [
-  "2026-02-30T00:00:00Z",
+for (const timestamp of [
   "2025-02-29T12:00:00+01:00",
-  "2026-04-31T00:00Z",
-  "2026-01-01T24:00:00Z",
-  "9999-12-31T23:59:59-23:00",
-  "0000-01-01T00:00:00+01:00",
   "2026-01-01 00:00:00Z",
   "2026-01-01T00:00:00",
 ]) {
-  test(`a message said at ${stamp} is refused`, () => {
-    const refused = {
+  test(`a message said at ${timestamp} is refused`, () => {
+    const message = "message.timestamp must be ISO 8601 with a zone";
+    const said = { role: "user", content: "x", timestamp };
+    assert.throws(() => messageRecord(said, () => "id", ""), {
       code: "THROUGHLINE_INVALID",
-      message: "message.timestamp must be ISO 8601 with a zone",
-    };
-    assert.throws(() => saidAt(stamp), refused);
-  });
-}
-
-for (const [stamp, stored] of [
-  ["2028-02-29T23:59:59.123456789-02:30", "2028-03-01T02:29:59.123Z"],
-  ["2026-01-01T00:00Z", "2026-01-01T00:00:00.000Z"],
-  ["2026-01-01T00:00:00+0100", "2025-12-31T23:00:00.000Z"],
-  ["9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"],
-  ["0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000Z"],
-] as const) {
-  test(`a message said at ${stamp} is stored as said at ${stored}`, () => {
-    assert.equal(saidAt(stamp).timestamp, stored);
+      message,
+    });
   });
 }
 
@@ -512,25 +411,6 @@ test("marks that only we set go inside extra, so that no message passes for one 
   assert.deepEqual([redacted, replaced, kind], [undefined, undefined, undefined]);
   assert.deepEqual(extra, { redacted: true, replaced: "yes", kind: "clear" });
 });
-
-test("attachments that are no objects are refused", () => {
-  for (const attachments of [[1], [null], ["a.png"], [[]], {}]) {
-    const given = { role: "user", content: "x", attachments };
-    const refused = { message: "message.attachments has a wrong type" };
-    assert.throws(() => messageRecord(given, () => "id", at), refused);
-  }
-});
-
-for (const [what, content, title] of [
-  ["479 spaces before it", `${" ".repeat(479)}😀 hi`, "😀 hi"],
-  ["2,000 spaces before it", `${"\n\t ".repeat(2_000)}Hello`, "Hello"],
-  ["2,000 spaces in it", `Hello${" ".repeat(2_000)}there`, "Hello there"],
-  ["500 pictures", "😀".repeat(500), "😀".repeat(titleLength)],
-  ["nothing but space", " \n ".repeat(1_000), ""],
-  ["nothing", "", ""],
-] as const) {
-  test(`the title of a text with ${what} is whole`, () => assert.equal(titleFrom(content), title));
-}
 
 test("a title is the first 120 code points of the text, its spaces collapsed", () => {
   const part = fc.oneof(fc.constantFrom(" ", "\n", "\u3000", "a", "😀", "\u0301"), fc.string());

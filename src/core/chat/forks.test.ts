@@ -74,15 +74,6 @@ test("a fork that failed is not shown, nor a later chat of its id", async () => 
   assert.deepEqual(await links(t, "source"), [undefined]);
 });
 
-test("a chat that exists is no branch, and changes nothing in the source", async () => {
-  await using t = await opened();
-  await t.chats.append("taken", [{ role: "user", content: "Hello" }]);
-  const { seq } = await t.chats.existing("source");
-  await assert.rejects(t.chats.fork("source", "m2", "taken"), /exists already/);
-  await assert.rejects(t.chats.fork("source", "m2", "source"), /exists already/);
-  assert.equal((await t.chats.existing("source")).seq, seq);
-});
-
 test("a chat names up to 100 branches, the oldest first, also with long ids", async () => {
   await using t = await opened();
   const long = "5".repeat(1_000);

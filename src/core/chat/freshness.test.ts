@@ -62,8 +62,6 @@ for (const [name, state, wanted] of noLimits) {
 const idle: readonly [minutes: number, now: string, reason: string][] = [
   [30, "2026-01-02T12:29:59.999Z", "still_valid"],
   [30, "2026-01-02T12:30:00.000Z", "idle_timeout"],
-  [0.001, "2026-01-02T12:00:00.059Z", "still_valid"],
-  [0.001, "2026-01-02T12:00:00.060Z", "idle_timeout"],
   [0, "2046-01-02T12:00:00.000Z", "still_valid"],
   [30, "2026-01-02T11:55:00.000Z", "still_valid"],
 ];
@@ -92,25 +90,14 @@ test("a limit reached on claude ends claude's bucket and leaves codex's untouche
   assert.equal(verdictOf(reset, "2026-01-02T12:01Z", options).reason, "no_provider_session");
 });
 
-test("the limit counts the target provider, not the stored one", () => {
-  const state = withMessages(withMessages(begun, "codex", 9), "claude", 1);
-  assert.equal(
-    verdictOf(state, "2026-01-02T12:01Z", { maxSessionMessages: 9 }).reason,
-    "still_valid",
-  );
-});
-
 const daily: readonly [started: string, now: string, zone: string, hour: number, string][] = [
   ["2026-01-02T03:30Z", "2026-01-02T04:01Z", "UTC", 4, "daily_reset"],
-  ["2026-01-02T03:59:59.999Z", "2026-01-02T04:00Z", "UTC", 4, "daily_reset"],
   ["2026-01-02T04:00Z", "2026-01-03T03:59:59.999Z", "UTC", 4, "still_valid"],
   ["2026-01-02T04:00Z", "2026-01-03T04:00Z", "UTC", 4, "daily_reset"],
   ["2026-01-01T02:00Z", "2026-01-02T01:00Z", "UTC", 4, "daily_reset"],
-  ["2026-01-01T06:00Z", "2026-01-02T01:00Z", "UTC", 4, "still_valid"],
   ["2026-01-02T03:30Z", "2026-01-02T04:01Z", "Europe/Berlin", 4, "still_valid"],
   ["2026-01-02T02:30Z", "2026-01-02T03:00Z", "Europe/Berlin", 4, "daily_reset"],
   ["2026-10-25T00:00Z", "2026-10-25T01:30Z", "Europe/Berlin", 2, "still_valid"],
-  ["2026-04-04T13:20Z", "2026-04-04T14:20Z", "Pacific/Chatham", 3, "still_valid"],
 ];
 for (const [started, now, zone, hour, reason] of daily) {
   test(`begun ${started}, daily reset at ${hour}:00 in ${zone}: at ${now} it is ${reason}`, () => {
@@ -162,7 +149,7 @@ test("the first rule that fails names the reason: stamp, limit, idleness, day, m
   assert.equal(reason(begun, {}), "no_provider_session");
 });
 
-for (const stamp of ["yesterday", "5", "2026-02-30T00:00:00Z", "unreadable", ""]) {
+for (const stamp of ["yesterday", "2026-02-30T00:00:00Z", ""]) {
   test(`a last act stamped "${stamp}" ends the period (D6)`, () => {
     const state = { ...resumable, human_at: stamp };
     assert.deepEqual(verdictOf(state, "2026-01-02T12:00Z"), {
@@ -214,13 +201,6 @@ test("a last act in 2099 is clamped once; idleness and the daily reset work agai
   assert.equal(verdictOf(busy, "2026-01-03T04:01Z", options).reason, "daily_reset");
 });
 
-test("a clamp is answered together with what ends", () => {
-  const future = { ...withMessages(begun, "claude", 3), human_at: "2099-01-01T00:00:00.000Z" };
-  const verdict = verdictOf(future, "2026-01-02T12:00Z", { maxSessionMessages: 3 });
-  assert.equal(verdict.ends, "provider");
-  assert.equal(verdict.state?.human_at, "2026-01-02T12:00:00.000Z");
-});
-
 for (const started of ["?", "2099-01-01T00:00:00.000Z"]) {
   test(`a start "${started}" is put at the last act, for the daily reset to ask`, () => {
     const state = { ...resumable, started_at: started };
@@ -231,22 +211,13 @@ for (const started of ["?", "2099-01-01T00:00:00.000Z"]) {
   });
 }
 
-test("a stamp of 1970 is a stamp: it counts as old, not as unreadable", () => {
-  const old = { ...resumable, human_at: "1970-01-01T00:00:00.000Z" };
-  assert.equal(verdictOf(old, "2026-01-02T12:00Z").reason, "still_valid");
-  assert.equal(
-    verdictOf(old, "2026-01-02T12:00Z", { idleTimeoutMinutes: 1 }).reason,
-    "idle_timeout",
-  );
-});
-
 test("a clock at 1970 ends nothing, and says that it is uncertain", () => {
   const verdict = verdictOf(resumable, 0, { idleTimeoutMinutes: 1, dailyReset: true });
   assert.equal(verdict.reason, "still_valid");
   assert.equal(verdict.clock, "uncertain");
 });
 
-for (const now of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 8.64e15]) {
+for (const now of [Number.NaN, 8.64e15]) {
   test(`with a clock at ${now} no rule about time applies, and the limit still does`, () => {
     const options = { idleTimeoutMinutes: 1, dailyReset: true, maxSessionMessages: 3 };
     const verdict = verdictOf(resumable, now, options);
@@ -256,10 +227,6 @@ for (const now of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINIT
     assert.equal(verdictOf(full, now, options).reason, "max_messages");
   });
 }
-
-test("a state whose stamps are right is not corrected", () => {
-  assert.equal(verdictOf(resumable, "2026-01-02T12:00Z").state, resumable);
-});
 
 test("whatever the clock and the stamps, judging and correcting ends in a state that needs no more correction", () => {
   const stamp = fc.oneof(
@@ -276,7 +243,7 @@ test("whatever the clock and the stamps, judging and correcting ends in a state 
       assert.equal(again.state, verdict.state);
       assert.equal(again.reason, verdict.reason);
     }),
-    { numRuns: 500 },
+    { numRuns: 150 },
   );
 });
 
@@ -289,14 +256,10 @@ const afterMessages = (message_count: number) =>
 const rows: readonly [warning: number, age: number, count: number, said: string | undefined][] = [
   [12, 12, 10, "12 hours"],
   [12, 12 - 1 / hourMs, 10, undefined],
-  [12, 13, 9, undefined],
   [12, 13, 11, undefined],
   [12, 13, 20, "13 hours"],
-  [12, 13, 0, undefined],
   [12, 48 - 1 / hourMs, 10, "47 hours"],
   [12, 48, 10, "2 days"],
-  [12, 71.9, 10, "2 days"],
-  [12, 240, 100, "10 days"],
   [0, 240, 10, undefined],
   [1, 1, 10, "1 hour"],
   [0.5, 0.5, 10, "less than an hour"],
@@ -319,11 +282,6 @@ test("only the provider that answered is counted", () => {
   assert.ok(ageNote(afterMessages(10), "p", now, resolveFreshness()));
 });
 
-test("a period whose start cannot be read has no age", () => {
-  const state = { ...afterMessages(10), started_at: "?" };
-  assert.equal(ageNote(state, "p", start + 20 * hourMs, resolveFreshness()), undefined);
-});
-
 const zones: readonly [configured: string, host: string, used: string][] = [
   ["", "", "UTC"],
   ["", "Asia/Tokyo", "Asia/Tokyo"],
@@ -342,18 +300,4 @@ test("without options no rule ends a period", () => {
     resolveFreshness({}, () => ""),
     { ...freshnessDefaults, timeZone: "UTC" },
   );
-});
-
-test("every option is taken over", () => {
-  const given = {
-    idleTimeoutMinutes: 0.5,
-    dailyReset: true,
-    dailyResetHour: 23,
-    dailyResetQuietMinutes: 15,
-    maxSessionMessages: 1,
-    timeZone: "Europe/Berlin",
-    sessionAgeWarningHours: 1.5,
-    timeAwayMinutes: 0,
-  };
-  assert.deepEqual(resolveFreshness(given), given);
 });

@@ -141,7 +141,6 @@ const rows: Record<string, string | Row> = {
     "u: 1 | a:  [0] | u: 3 | a:  [0] | t 0: 5 => u: 1 | a:  [0] | t 0!: (lost) | u: 3 | a:  [0] | t 0: 5",
   "no second result for a call, even if an earlier call of its id has none":
     "u: 1 | a:  [0] | u: 3 | a:  [0] | t 0: 5 | t 0: 6 => u: 1 | a:  [0] | t 0!: (lost) | u: 3 | a:  [0] | t 0: 5",
-  "a result that is blank, as it is": "u: 1 | a:  [x] | t x:  \n => u: 1 | a:  [x] | t x:  \n",
   "new call ids for a whole message, when one call has none": {
     records: [
       user("1"),
@@ -157,7 +156,6 @@ const rows: Record<string, string | Row> = {
   },
   "results in the order of the calls, each call with an id of its own":
     "u: 1 | a:  [x,x,y] | t y: 3 | t x: 4 | t x: 5 => u: 1 | a:  [c00002000,c00002001,c00002002] | t c00002000: 4 | t c00002001: 5 | t c00002002: 3",
-  "a failed call as a failed call": "u: 1 | a:  [x] | t x!: no => u: 1 | a:  [x] | t x!: no",
   "nothing of calls that are no calls": {
     records: [
       user("1"),
@@ -172,11 +170,8 @@ const rows: Record<string, string | Row> = {
     'u: 1 | a:  [x.y/z,w] {"provider":"gemini","model":"g"} | t w: 3 | t x.y/z: 4 => u: 1 | a:  [c00002000,c00002001] | t c00002000: 4 | t c00002001: 3',
   "new call ids for another model of the same provider":
     'u: 1 | a:  [x] {"provider":"openai","model":"gpt-4o"} | t x: 3 => u: 1 | a:  [c00002000] | t c00002000: 3',
-  "new call ids where the stored ones are illegal":
-    "u: 1 | a:  [a b] | t a b: 3 => u: 1 | a:  [c00002000] | t c00002000: 3",
   // Whole turns.
   "nothing, when no user message is in scope": "a: 1 => ",
-  "nothing of an empty log": " => ",
   "unanswered user messages joined by a blank line": "u: 1 | u: 2 | a: 3 => u: 1\n\n2 | a: 3",
   "assistant texts in a row joined by a blank line, calls last":
     'u: 1 | a: 2 {"partial":true} | a: 3 | a:  [x] | t x: 5 | a: 6 => u: 1 | a: 2\n\n3 [x] | t x: 5 | a: 6',
@@ -232,17 +227,9 @@ const rows: Record<string, string | Row> = {
     shows: "u: 1 | a: 2 | u: 3 | u: 4 | a: 5 => ",
     options: { lastMessages: 0 },
   },
-  "the newest whole turns within 2 messages": {
-    shows: "u: 1 | a: 2 | u: 3 | u: 4 | a: 5 => u: 4 | a: 5",
-    options: { lastMessages: 2 },
-  },
   "the newest whole turns within 3 messages": {
     shows: "u: 1 | a: 2 | u: 3 | u: 4 | a: 5 => u: 3\n\n4 | a: 5",
     options: { lastMessages: 3 },
-  },
-  "the newest whole turns within 5 messages": {
-    shows: "u: 1 | a: 2 | u: 3 | u: 4 | a: 5 => u: 1 | a: 2 | u: 3\n\n4 | a: 5",
-    options: { lastMessages: 5 },
   },
   // Summaries: `S` stands for one, whose exact frame has its own test.
   "a summary in place of what it covers": "u: 1 | a: 2 | u: 3 | S 2 | a: 5 => u: S 3 | a: 5",
@@ -280,10 +267,6 @@ const rows: Record<string, string | Row> = {
   "what it said first as the summary tells it":
     "a: they met | S 1 | a: new | u: 4 => u: S O new O\n\n4",
   "nothing while no person said anything": "a: Dentist at 9 => ",
-  "it with the newest message alone": {
-    shows: "a: Dentist at 9 | u: Move it => u: O Dentist at 9 O\n\nMove it",
-    options: { lastMessages: 1, budgetTokens: 0 },
-  },
   "the end of it, at most 4,000 characters": `a: ${"a".repeat(100)} | a: ${"b".repeat(2_000)} | a: ${"c".repeat(1_990)} | u: 4 => u: O …aaaaa\n\n${"b".repeat(2_000)}\n\n${"c".repeat(1_990)} O\n\n4`,
   "it with U+FFFD for half a letter": `a: x\u{1f642}${"b".repeat(3_995)} | a: c | u: 3 => u: O …\ufffd${"b".repeat(3_995)}\n\nc O\n\n3`,
 };
@@ -354,8 +337,6 @@ const repaired: readonly [says: string, message: JsonObject][] = [
   ["cut short", { partial: true }],
   ["a call without an id", { tool_calls: [{ function: { name: "look", arguments: "{}" } }] }],
   ["a call with half of its arguments", { tool_calls: [call("x", '{"a":')] }],
-  ["an id that had to be rewritten", { tool_calls: [call("a b")] }],
-  ["a call that is no call", { tool_calls: [call("x"), null] }],
 ];
 for (const [says, more] of repaired) {
   test(`provider artefacts stay with a message with ${says}`, () => {
@@ -371,12 +352,10 @@ const argumentTexts: readonly [stored: unknown, shown: string][] = [
   ['{"a": 1}', '{"a": 1}'],
   ['{"id": 9007199254740993}', '{"id": 9007199254740993}'],
   [undefined, "{}"],
-  ["", "{}"],
   ['{"a": "\ud800"}', '{"a": "\ufffd"}'],
   [{ a: 1 }, '{"a":1}'],
   ['{"a": ', '{"not_json":"{\\"a\\": "}'],
   ["[1]", '{"not_json":"[1]"}'],
-  ["null", '{"not_json":"null"}'],
   [7, '{"value":7}'],
 ];
 for (const [stored, shown] of argumentTexts) {
@@ -416,25 +395,18 @@ const starts: readonly [
   tokens: number,
 ][] = [
   [3, { budgetTokens: 84 }, 1, 84],
-  [3, { budgetTokens: 83 }, 5, 28],
-  [4, { budgetTokens: 111 }, 7, 28],
   [4, { budgetTokens: 110, viewFromSeq: 3 }, 3, 84],
   [4, { budgetTokens: 112, viewFromSeq: 1 }, 1, 112],
   [8, { budgetTokens: 112 }, 13, 56],
   [8, { budgetTokens: 112, viewFromSeq: 9 }, 9, 112],
   [8, { budgetTokens: 111, viewFromSeq: 9 }, 15, 28],
-  [8, { budgetTokens: 112, viewFromSeq: 10 }, 11, 84],
-  [8, { budgetTokens: 112, viewFromSeq: 99 }, 15, 28],
   [8, { budgetTokens: 1 }, 15, 28],
-  [8, { window: 298 }, 15, 28], // floor(149 * 0.75) = 111
   [8, { window: 300 }, 13, 56], // 112
   [500, { window: 8_191 }, 1 + 2 * 446, 1_512], // floor(4_095.5 * 0.75) = 3_071
-  [500, { window: 12_192 }, 1 + 2 * 392, 3_024], // 6_072
   // Corrected by what the provider counted.
   [8, { budgetTokens: 112, ratio: 2 }, 15, 56],
   [8, { budgetTokens: 112, ratio: 0.5 }, 1, 112],
   [8, { window: 100 }, 15, 28], // 37
-  [8, { window: 1_000_000, budgetTokens: 112 }, 13, 56],
   [8, { budgetTokens: 112, lastMessages: 4, viewFromSeq: 9 }, 13, 56],
   [858, {}, 861, 11_984], // 24,024 are too many
   [857, {}, 1, 23_996],
@@ -463,19 +435,6 @@ const short: readonly {
   readonly fromSeq?: number;
 }[] = [
   {
-    says: "a large result whole, while everything fits",
-    records: [user("Ann"), answer("Hi"), user("look"), ...looked("r".repeat(9_000)), user("name?")],
-    view: [
-      "u: Ann",
-      "a: Hi",
-      "u: look",
-      "a:  [x]",
-      `t x: ${"r".repeat(9_000)}`,
-      "a: I looked",
-      "u: name?",
-    ],
-  },
-  {
     says: "what was said before a turn with a result that is larger than the budget",
     records: [user("Ann"), answer("Hi"), user("look"), ...looked(big("r", 5_000)), user("name?")],
     view: ["u: Ann", "a: Hi", "u: look", "a:  [x]", "t x: r<14426>r", "a: I looked", "u: name?"],
@@ -491,12 +450,6 @@ const short: readonly {
       user("name?"),
     ],
     view: ["u: p<8426>p", "a: a<8426>a", "u: look", "a:  [x]", "t x: 3", "a: I looked", "u: name?"],
-  },
-  {
-    says: "a message that is larger than the budget alone, as it is",
-    records: [user("Ann"), answer("Hi"), user(big("p", 4_001))],
-    view: [`u: ${big("p", 4_001)}`],
-    fromSeq: 1,
   },
   {
     says: "what was said before a message that nothing answered because it was too large",
@@ -560,7 +513,6 @@ for (const { says, records, options, view, fromSeq } of short) {
 const estimates: readonly [says: string, records: readonly JsonObject[], tokens: number][] = [
   ["1 byte", [user("x")], 5],
   ["3 bytes", [user("xyz")], 5],
-  ["4 bytes", [user("wxyz")], 6],
   ["4 bytes that are 2 letters", [user("éé")], 6],
   ["two messages in a row", [user("x"), user("x")], 10],
   // The call: 74 bytes of JSON. The result: 37 bytes of text.
@@ -656,18 +608,12 @@ for (const { says, head, start } of startRows) {
 
 const noteRows: readonly [attachments: unknown, notes: string][] = [
   [undefined, ""],
-  ["x", ""],
   [[], ""],
-  [[null, 7, "x", []], ""],
   [[{ name: "a.jpg", type: "image/jpeg" }], "[image: a.jpg]"],
   [[{ name: "a.wav", type: "AUDIO/wav" }], "[audio: a.wav]"],
-  [[{ name: "a.mp4", type: "video/mp4" }], "[video: a.mp4]"],
   [[{ name: "a.pdf", type: "application/pdf" }], "[file: a.pdf]"],
-  [[{ name: "a", type: "image" }], "[file: a]"],
-  [[{ name: "a" }, { name: "b" }], "[file: a]\n[file: b]"],
   [[{}, { name: 7 }, { name: " \n" }], "[file: unnamed]\n[file: unnamed]\n[file: unnamed]"],
   [[{ name: "a]\n[b\u2028c\u202ed\u0000e" }], "[file: a b c d e]"],
-  [[{ name: "x".repeat(80) }], `[file: ${"x".repeat(80)}]`],
   [[{ name: "👩".repeat(81) }], `[file: ${"👩".repeat(79)}…]`],
 ];
 for (const [attachments, notes] of noteRows) {

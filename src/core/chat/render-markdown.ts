@@ -1,3 +1,4 @@
+import { fenced } from "./model-row.ts";
 import { printableLine } from "./printable.ts";
 import {
   type Records,
@@ -34,10 +35,10 @@ function rowText(row: RenderRow): string {
   const blocks = [`**${speakers[row.role]}**${by}${about === "" ? "" : ` · ${about}`}\n`];
   if (row.reasoning !== "") blocks.push(folded("Reasoning", quoted(row.reasoning)));
   if (row.text !== "") {
-    blocks.push(row.role === "tool" ? codeBlock(row.text) : quoted(row.text));
+    blocks.push(row.role === "tool" ? `${fenced(row.text, "text")}\n` : quoted(row.text));
   }
   for (const call of row.calls)
-    blocks.push(`Calls ${span(call.name)}:\n`, codeBlock(call.arguments));
+    blocks.push(`Calls ${span(call.name)}:\n`, `${fenced(call.arguments, "text")}\n`);
   for (const { label } of row.files) blocks.push(`File ${span(label)}\n`);
   return blocks.join("\n");
 }
@@ -70,14 +71,6 @@ function escapedLine(line: string): string {
 /** A viewer that shows no HTML shows it open. */
 function folded(summary: string, markdown: string): string {
   return `<details>\n<summary>${summary}</summary>\n\n${markdown}\n</details>\n`;
-}
-
-/** A block whose fence is longer than any run of its character in the text. */
-function codeBlock(text: string): string {
-  const runs = text.match(/`+/g) ?? [];
-  const longest = runs.reduce((most, { length }) => Math.max(most, length), 2);
-  const fence = "`".repeat(longest + 1);
-  return `${fence}text\n${text}\n${fence}\n`;
 }
 
 /** One line as a code span. Backticks become apostrophes: a span has no escapes. */

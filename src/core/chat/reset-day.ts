@@ -2,12 +2,6 @@ import { Lru } from "../lru.ts";
 
 const minuteMs = 60_000;
 const dayMinutes = 24 * 60;
-/**
- * No zone put its clocks back further than this since 1973, or changed them twice within it. Three
- * hours do for the changes to come; Vostok's clocks went back by seven in 1994.
- */
-const lookBackMinutes = dayMinutes;
-
 /** Before the year 1000 every instant counts as the first one of it: no period is that old. */
 const earliest = Date.UTC(1000, 0, 1);
 
@@ -15,14 +9,9 @@ const earliest = Date.UTC(1000, 0, 1);
 const formats = new Lru<string, Intl.DateTimeFormat>(64);
 
 /**
- * The day that an instant belongs to when days begin at `hour` o'clock in `zone`, as a day number
- * that never falls as time passes. Something begun at `a` is past the daily reset at `b` when
- * `resetDay(a) < resetDay(b)`.
- *
- * The plain rule (local date, minus one before the hour) steps back and forward again where the
- * reset hour comes twice, as in Chatham at 3 or Troll at 2. Hence after a clock was put back, the
- * last plain day before that counts too. It is found to the minute, not by quarter hours, because
- * Newfoundland used to put its clocks back at 00:01.
+ * The day that an instant belongs to when days begin at `hour` o'clock in `zone`, as a day number.
+ * Something begun at `a` is past the daily reset at `b` when `resetDay(a) < resetDay(b)`. Where clocks
+ * are put back over the reset hour itself, as in Chatham at 3 or Troll at 2, that night has two resets.
  *
  * @param at milliseconds since 1970, UTC; up to the year 9999.
  * @param zone a zone for which `isKnownZone` holds.
@@ -31,17 +20,7 @@ const formats = new Lru<string, Intl.DateTimeFormat>(64);
  */
 export function resetDay(at: number, zone: string, hour: number): number {
   const now = Math.floor(Math.max(at, earliest) / minuteMs);
-  const offset = offsetMinutes(now, zone);
-  const day = plainDay(now + offset, hour);
-  let before = now - lookBackMinutes;
-  const offsetBefore = offsetMinutes(before, zone);
-  if (offsetBefore <= offset) return day;
-  for (let after = now; after - before > 1; ) {
-    const middle = Math.floor((before + after) / 2);
-    if (offsetMinutes(middle, zone) === offset) after = middle;
-    else before = middle;
-  }
-  return Math.max(day, plainDay(before + offsetBefore, hour));
+  return Math.floor((now + offsetMinutes(now, zone) - hour * 60) / dayMinutes);
 }
 
 /** Whether a name is in the host's IANA time zone database: no path, no offset, not empty. */
@@ -68,10 +47,6 @@ export function offsetMinutes(minute: number, zone: string): number {
   }
   const local = Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute);
   return local / minuteMs - minute;
-}
-
-function plainDay(localMinute: number, hour: number): number {
-  return Math.floor((localMinute - hour * 60) / dayMinutes);
 }
 
 function formatOf(zone: string): Intl.DateTimeFormat {

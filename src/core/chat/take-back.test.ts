@@ -5,7 +5,6 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { openThroughline, type Throughline } from "../throughline.ts";
 import type { MessageInput } from "./message-input.ts";
-import { messagePage } from "./message-page.ts";
 
 const chat = "telegram:42";
 const user = (id: string, content = id): MessageInput => ({ id, role: "user", content });
@@ -89,30 +88,6 @@ test("a page is as long as it was asked for, whatever was taken back between", a
   assert.deepEqual([older.messages.map(({ id }) => id), older.before], [["a"], undefined]);
 });
 
-test("a page reads what hides its messages at once", async () => {
-  const { chats } = await companion();
-  const ids = Array.from({ length: 50 }, (_, n) => `m${n}`);
-  await chats.append(
-    chat,
-    ids.map((id) => user(id)),
-  );
-  await chats.takeBack(chat, ["m7"]);
-  const { logs } = chats;
-  const asked: string[] = [];
-  const find = logs.find.bind(logs);
-  const counted = Object.assign(Object.create(logs), {
-    page: logs.page.bind(logs),
-    find: async (key: string, id: string) => {
-      asked.push(id);
-      return find(key, id);
-    },
-    findAll: logs.findAll.bind(logs),
-  });
-  const log = { logs: counted, existing: chats.existing.bind(chats) };
-  const { messages } = await messagePage(log, chat, { limit: 50, before: 100 });
-  assert.deepEqual([messages.length, asked], [49, []]);
-});
-
 test("what was taken back is in no count: of messages, of what was cleared, of what was summarised", async () => {
   const { chats, head } = await companion();
   await chats.append(chat, [user("old"), user("older")]);
@@ -139,19 +114,6 @@ test("what was taken back is in no count: of messages, of what was cleared, of w
   assert.deepEqual(await counts(), [2, 1, 2]);
   await chats.erase(chat, "b"); // the only one before it, a, is not counted
   assert.deepEqual(await counts(), [1, 1, 1]);
-});
-
-test("a title from a message that is taken back is made from the next words", async () => {
-  const { chats } = await companion();
-  await chats.append(chat, [user("a", "About moons")]);
-  await chats.takeBack(chat, ["a"]);
-  assert.equal((await chats.row(chat)).title, "");
-  await chats.append(chat, [user("b", "About stars")]);
-  assert.equal((await chats.row(chat)).title, "About stars");
-  await chats.append(chat, [user("c", "About seas")]);
-  await chats.takeBack(chat, ["b"]);
-  await chats.rename(chat, "");
-  assert.equal((await chats.row(chat)).title, "About seas");
 });
 
 test("a message that was taken back can be erased: its bytes are still there, and it leaves no mark", async () => {

@@ -39,27 +39,11 @@ export function ownerLabel(chatId: string): string {
   return `chat:${chatId}`;
 }
 
-/** The logs of a framework; `undefined` for a name that is not in the list. */
-export function frameworkStore(storage: Pick<Storage, "logs">, name: string): LogStore | undefined {
-  const found = frameworkLogs.find(({ collection }) => collection === name);
-  return found && storage.logs(found.collection, found.projection);
-}
-
 /** A log of a framework, by its place. */
 interface FrameworkLog {
   readonly collection: string;
   readonly logs: LogStore;
   readonly key: string;
-}
-
-/** Every log that a framework keeps, in bounded memory. */
-export async function* allFrameworkLogs(
-  storage: Pick<Storage, "logs">,
-): AsyncGenerator<FrameworkLog> {
-  for (const { collection, projection: listed } of frameworkLogs) {
-    const logs = storage.logs(collection, listed);
-    for await (const { key } of rows(logs)) yield { collection, logs, key };
-  }
 }
 
 /**
@@ -81,15 +65,6 @@ export async function* frameworkLogsOf(
       if (key !== chatId) yield { collection, logs, key };
     }
   }
-}
-
-/** Whether a framework keeps something of this chat, thread or session. */
-export async function hasFrameworkLogs(
-  storage: Pick<Storage, "logs">,
-  chatId: string,
-): Promise<boolean> {
-  for await (const _ of frameworkLogsOf(storage, chatId)) return true;
-  return false;
 }
 
 /**

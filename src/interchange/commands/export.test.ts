@@ -13,7 +13,7 @@ async function longChat(t: TestContext) {
   const out = join(folder, "out");
   fs.mkdirSync(out);
   await using throughline = await openThroughline({ home });
-  for (let batch = 0; batch < 10; batch++) {
+  for (let batch = 0; batch < 4; batch++) {
     const messages = Array.from({ length: 400 }, (_, n) => ({ content: `line ${batch} ${n}` }));
     await throughline.chats.append(
       "local:me",
@@ -35,7 +35,6 @@ function whenFilled(t: TestContext, folder: string, then: () => void): void {
 
 for (const args of [
   ["export", "--format", "throughline", "--out", "."],
-  ["export", "--format", "nanobot", "--force", "--out", "."],
   ["sessions", "export", "local:me", "--out", "me.jsonl"],
 ]) {
   test(`Ctrl-C in the middle of ${args.join(" ")} ends it with 130 and leaves no file`, async (t) => {

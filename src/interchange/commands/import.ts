@@ -14,7 +14,6 @@ import { tooLarge } from "../../core/json.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { importChats } from "../chat-import.ts";
 import { importSessions } from "../ductor-import.ts";
-import { importOwn } from "../framework-log-file.ts";
 import type { ImportOptions, ImportReport, Source } from "../import.ts";
 import { type CompanionReader, importCompanion } from "../reachy-import.ts";
 
@@ -99,12 +98,11 @@ async function runImport(
   }
   if (flags.from === "ductor") return importSessions(source, options);
   if (flags.from === "nanobot") return importChats(sources, options);
-  return importOwn(sources, { ...options, storage });
+  return importChats(sources, options, "own");
 }
 
 function text(report: ImportReport, isDryRun: boolean): string {
-  const { chats, sessions, logs, quarantined, quarantined_count, foreign, refused, failed } =
-    report;
+  const { chats, sessions, quarantined, quarantined_count, foreign, refused, failed } = report;
   const lines: string[] = [];
   for (const { chat_id, source, messages, skipped, notes } of chats) {
     const known = skipped === 0 ? "" : `, ${skipped} already here`;
@@ -113,10 +111,6 @@ function text(report: ImportReport, isDryRun: boolean): string {
   }
   for (const { chat_id, outcome, notes } of sessions) {
     lines.push(`${chat_id}: ${outcomes[outcome]}`, ...notes.map(asNote));
-  }
-  for (const { collection, key, source, records, skipped } of logs) {
-    const known = skipped === 0 ? "" : `, ${skipped} already here`;
-    lines.push(`${key} of ${collection}: ${counted(records, "record")} from ${source}${known}`);
   }
   for (const { chat_id, source, forgotten_at, messages } of refused) {
     const why = `the chat was forgotten at ${forgotten_at}`;
@@ -138,7 +132,6 @@ function text(report: ImportReport, isDryRun: boolean): string {
     `${counted(sum, "message")} in ${counted(chats.length, "chat")}`,
     counted(sessions.filter(({ outcome }) => outcome === "imported").length, "session"),
   ];
-  if (logs.length > 0) parts.push(`${counted(logs.length, "log")} of other frameworks`);
   if (foreign > 0) parts.push(`${counted(foreign, "record")} of other kinds`);
   const begins = isDryRun ? "Would be imported: " : "Imported: ";
   return [...lines, `${begins}${parts.join(", ")}.`]
