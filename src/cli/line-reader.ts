@@ -121,21 +121,17 @@ function editable(pasted: string): string {
 }
 
 /**
- * Asks a yes-or-no question. Only for an interactive `io`. No answer at all (the end of the input, or
- * Ctrl-C) is a no.
- *
- * @param standard what Enter alone means.
+ * Asks a yes-or-no question. Only for an interactive `io`. Enter alone is a no, and so is the end of the input or
+ * Ctrl-C.
  */
-export async function confirm(io: Io, question: string, standard: boolean): Promise<boolean> {
+export async function confirm(io: Io, question: string): Promise<boolean> {
   const lines = createInterface({ input: io.input, output: io.errors, terminal: true });
   const ended = new AbortController();
   lines.once("close", () => ended.abort());
   lines.on("SIGINT", () => lines.close());
   try {
-    const choice = standard ? "[Y/n]" : "[y/N]";
-    const asked = lines.question(`${question} ${choice} `, { signal: ended.signal });
-    const answer = (await asked.catch(() => "no")).trim().toLowerCase();
-    return answer === "" ? standard : answer === "y" || answer === "yes";
+    const asked = lines.question(`${question} [y/N] `, { signal: ended.signal });
+    return /^\s*y(es)?\s*$/i.test(await asked.catch(() => "no"));
   } finally {
     lines.close();
   }

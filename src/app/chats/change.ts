@@ -165,7 +165,7 @@ async function forget({ routes, settings, io, flags, args, path }: ChatCommand):
       const since = localTime(chat.row.created_at, zoneOf(settings, chat));
       what.push(`${counted(chat.row.message_count, "message")} since ${since}`);
     }
-    if (!(await confirm(io, `Forget ${what.join(", ")}? This cannot be undone.`, false))) {
+    if (!(await confirm(io, `Forget ${what.join(", ")}? This cannot be undone.`))) {
       await tell(io, "Nothing was forgotten.");
       throw new Exit(exitCodes.failed);
     }

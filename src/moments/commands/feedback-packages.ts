@@ -149,7 +149,7 @@ export async function remove(
     if (!io.isInteractive) {
       throw wrongUsage("deleting cannot be undone. Pass --yes to confirm");
     }
-    if (!(await confirm(io, "Delete these packages? This cannot be undone.", false))) {
+    if (!(await confirm(io, "Delete these packages? This cannot be undone."))) {
       await tell(io, "Nothing was deleted.");
       throw new Exit(exitCodes.failed);
     }
