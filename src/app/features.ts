@@ -9,6 +9,7 @@ import { interchangeCommands } from "../interchange/commands.ts";
 import type { ServerFeature } from "../server/server.ts";
 import { companion } from "./companion.ts";
 import type { Facts, Feature, Started, StartGiven } from "./feature.ts";
+import { personaChecks } from "./home-persona.ts";
 import { moments } from "./moments.ts";
 
 const postgres: Feature = {
@@ -77,7 +78,7 @@ export const features: readonly Feature[] = Object.values({
 /** What `doctor` looks at, in the order of the output; a server looks only at what is stored. */
 export async function checkers(isServed = false): Promise<readonly Checker[]> {
   const { homeChecks } = await import("../cli/doctor/home.ts");
-  const stored = [homeChecks, ...features.flatMap(({ check = [] }) => check)];
+  const stored = [homeChecks, personaChecks, ...features.flatMap(({ check = [] }) => check)];
   return isServed ? stored : [...stored, (await import("../cli/doctor/model.ts")).modelChecks];
 }
 

@@ -6,8 +6,11 @@ import { write } from "./io.ts";
 const scripts = {
   bash: `# Completion of throughline for bash. To load it: source <(throughline completion bash)
 _throughline() {
-  local IFS=$'\\n' current="\${COMP_WORDS[COMP_CWORD]}"
-  COMPREPLY=($(throughline complete -- "\${COMP_WORDS[@]:0:COMP_CWORD+1}" 2>/dev/null | cut -f 1))
+  local IFS=$' \\t\\n' line="\${COMP_LINE:0:COMP_POINT}" words
+  read -ra words <<< "$line"
+  [[ $line == *[[:space:]] ]] && words+=('')
+  local IFS=$'\\n' current="\${words[\${#words[@]} - 1]}"
+  COMPREPLY=($(throughline complete -- "\${words[@]}" 2>/dev/null | cut -f 1))
   case "\${COMPREPLY[0]}" in
     '<file>') compopt -o default 2>/dev/null && COMPREPLY=() || COMPREPLY=($(compgen -f -- "$current")) ;;
     '<directory>') compopt -o dirnames 2>/dev/null && COMPREPLY=() || COMPREPLY=($(compgen -d -- "$current")) ;;

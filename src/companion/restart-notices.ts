@@ -53,7 +53,7 @@ export class RestartNotices {
   /** Chats that began in this run and were not answered yet: nothing happened to them. */
   readonly #born = new Set<string>();
   /** How often chats removed words: a text that was made before may quote them. */
-  #removals = 0;
+  readonly #removals = new Map<string, number>();
   readonly #shown = new Lru<string, ShownNotice>(maxShown);
 
   constructor(kept: KeptLife) {
@@ -153,7 +153,7 @@ export class RestartNotices {
 
   #acknowledge(chatId: string, { kind, text, removals }: RestartNotice): void {
     // It may quote words that were removed since it was made: then it is not shown.
-    if (text === "" || removals !== this.#removals) return;
+    if (text === "" || removals !== this.#removed(chatId)) return;
     const at = isoTime(this.#kept.ports.clock.now());
     const notice = { chatId, kind, status: "delivered", text, at } as const;
     this.#kept.servers?.publish("told", { notice });
@@ -166,8 +166,10 @@ export class RestartNotices {
     this.#kept.publish({ type: "acknowledged", chatId: notice.chatId });
   }
 
+  #removed = (chatId: string) => this.#removals.get(chatId) ?? 0;
+
   forget(chatId: string): void {
-    this.#removals++;
+    this.#removals.set(chatId, this.#removed(chatId) + 1);
     this.#born.delete(chatId);
     this.#shown.delete(chatId);
   }
@@ -188,7 +190,7 @@ export class RestartNotices {
   }
 
   async #notice(chatId: string, restart: JudgedRestart, before: number): Promise<RestartNotice> {
-    const removals = this.#removals;
+    const removals = this.#removed(chatId);
     const found = await this.#facts([chatId], restart, before, this.#kept.uptimeMs);
     if (found === undefined) return { kind: "fresh_start", text: "", run: undefined, removals };
     // A chat in which nothing was said has nothing to go on from.

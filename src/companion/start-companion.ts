@@ -109,10 +109,9 @@ class CompanionExtension implements Extension {
     for (const [chatId, oldest] of await keptChats(storage)) {
       const at = forgotten.at(chatId);
       if (at === undefined) continue;
-      const { head } = await chats.state(chatId);
-      // A chat that was begun again keeps what was said since. Where the clock was set back, it is older than the mark.
-      const begunAt = head && Math.min(Date.parse(head.created_at), at + 1);
-      if (begunAt === undefined || oldest < begunAt) await this.#forget(chatId);
+      const isThere = (await chats.state(chatId)).head !== undefined;
+      // A chat that was begun again keeps what was said since.
+      if (!isThere || oldest <= at) await this.#forget(chatId);
     }
     if (storage.cluster.isShared) return;
     const documents = storage.documents("session");

@@ -14,6 +14,7 @@ import {
   type ImportOptions,
   type ImportReport,
   newReport,
+  type SetAside,
   type Source,
   setAside,
 } from "./import.ts";
@@ -103,7 +104,7 @@ async function importChat(
     return;
   }
   const isThere = has !== undefined && !isKnown;
-  if (isThere && !(form === "seed" && (await goesOn(chats, chatId, has, source)))) {
+  if (isThere && !(form === "seed" && (await goesOn(chats, chatId, has, found)))) {
     const wayOut = "import it into a new chat with --into NEW";
     throw conflict(
       `the chat ${JSON.stringify(chatId)} is here, and not only of this source: ${wayOut}`,
@@ -153,7 +154,11 @@ async function forgottenAt(chats: Chats, key: string, chatId: string) {
 }
 
 /** Whether the source goes on where a chat ends that has all the rest, and nothing else. */
-async function goesOn(chats: Chats, chatId: string, has: Imported, source: Source) {
+async function goesOn(chats: Chats, chatId: string, has: Imported, found: Scan) {
+  const { source, setAside, unreadable } = found;
+  // Of a line over the seam that cannot be used the part before may have been a record.
+  const isOver = ({ offset, bytes }: SetAside) => offset < has.bytes && offset + bytes > has.bytes;
+  if (setAside.some(isOver) || unreadable > setAside.length) return false;
   if ((await chats.state(chatId)).seq !== has.seq || !(await isGrown(source, has))) return false;
   // What was erased here may be repeated in the rest.
   for await (const record of chats.logs.read(chatId)) if (isErased(record)) return false;

@@ -1,7 +1,7 @@
 import { isThroughlineError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject, parseJson } from "../core/json.ts";
 
-export const lineFeed = 0x0a;
+const lineFeed = 0x0a;
 
 /** A line as it lies in the file. */
 export interface Line {

@@ -51,7 +51,12 @@ export function seedRecord(source: JsonObject, id: string, zone: string): SeedRe
     notes.push("content that is not text became text");
   }
   const given = isJsonObject(extra) || extra === undefined ? extra : { extra };
-  const kept = { ...Object.fromEntries(names.map((name) => [name, source[name]])), ...given };
+  const kept = new Map<string, Json | undefined>(Object.entries(given ?? {}));
+  for (const name of new Set(names)) {
+    let free = name;
+    while (kept.has(free)) free += "_";
+    kept.set(free, source[name]);
+  }
   const attachments = mediaAttachments(source["media"]);
   const record = {
     id,
@@ -63,7 +68,7 @@ export function seedRecord(source: JsonObject, id: string, zone: string): SeedRe
     ...Object.fromEntries(entries.get(true) ?? []),
     // Commands, and what was answered to them: people can see them, and no model.
     ...(source["_command"] ? { hidden: true } : {}),
-    ...(Object.keys(kept).length > 0 && { extra: kept }),
+    ...(kept.size > 0 && { extra: Object.fromEntries(kept) }),
   };
   return { kind: "message", record, notes };
 }

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { conflict, invalid } from "../core/errors.ts";
 import { isJsonObject, tooLarge, withNullForNaN } from "../core/json.ts";
 import type { Source } from "./import.ts";
-import { lineFeed } from "./lines.ts";
 
 /** How much a reading saw. */
 interface Size {
@@ -34,13 +33,9 @@ export async function* sameBytes({
 export async function isGrown(source: Source, { bytes, digest }: Size): Promise<boolean> {
   const hash = createHash("sha256");
   let left = bytes;
-  let last = lineFeed;
   for await (const chunk of source.bytes) {
     hash.update(chunk.subarray(0, left));
-    last = chunk[Math.min(left, chunk.length) - 1] ?? last;
-    if (chunk.length > left) {
-      return hash.digest("hex") === digest && [last, chunk[left]].includes(lineFeed);
-    }
+    if (chunk.length > left) return hash.digest("hex") === digest;
     left -= chunk.length;
   }
   return false;

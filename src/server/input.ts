@@ -54,6 +54,7 @@ export async function readJson(
   if (!jsonType.test(request.headers.get("content-type") ?? "")) {
     throw wrongType("this route takes application/json");
   }
+  assertFits(request, maxBytes);
   const text = decode(await readBytes(request, body, maxBytes));
   return text === "" ? {} : parseJson(text, "the body");
 }
@@ -77,12 +78,9 @@ export async function readForm(
   textBytes: number,
   body: Body = request.body,
 ): Promise<{ readonly fields: Record<string, string>; readonly files: readonly GivenFile[] }> {
-  const bytes = await readBytes(
-    request,
-    body,
-    attachmentLimits.bytes + textBytes,
-    attachmentBounds,
-  );
+  const maxBytes = attachmentLimits.bytes + textBytes;
+  assertFits(request, maxBytes, attachmentBounds);
+  const bytes = await readBytes(request, body, maxBytes, attachmentBounds);
   const type = request.headers.get("content-type") ?? "";
   const fields: Record<string, string> = {};
   const files: GivenFile[] = [];
@@ -165,14 +163,12 @@ async function readBytes(
   request: Request,
   body: Body,
   maxBytes: number,
-  bounds = `a body has at most ${maxBytes} bytes`,
+  bounds = boundsOf(maxBytes),
 ): Promise<Buffer> {
-  const { headers } = request;
-  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "";
+  const encoding = request.headers.get("content-encoding")?.trim().toLowerCase() ?? "";
   if (encoding !== "" && encoding !== "identity") {
     throw wrongType("a body is taken as it is, without a Content-Encoding");
   }
-  if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(bounds);
   const held = arriving.get(request);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -188,6 +184,13 @@ async function readBytes(
   }
   return Buffer.concat(chunks);
 }
+
+/** Refuses by the length that a client announces, before any of it is read. Media comes from clients that send first. */
+function assertFits({ headers }: Request, maxBytes: number, bounds = boundsOf(maxBytes)): void {
+  if (Number(headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(bounds);
+}
+
+const boundsOf = (maxBytes: number): string => `a body has at most ${maxBytes} bytes`;
 
 function decode(bytes: Buffer): string {
   try {

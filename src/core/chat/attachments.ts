@@ -1,5 +1,5 @@
 import { invalid, isThroughlineError } from "../errors.ts";
-import { tooLarge } from "../json.ts";
+import { isJsonObject, tooLarge } from "../json.ts";
 import { fitting, is, object, type Shape, text, whole } from "../shape.ts";
 import { type FileStore, hashOf, isHash } from "../storage/file-store.ts";
 import type { Attachment } from "./message.ts";
@@ -169,7 +169,10 @@ export function sameFiles(
 
 /** The hashes of the files that a record refers to: a message, or one that waits for its turn. */
 export function attachedIn(record: { readonly [field: string]: unknown }): readonly string[] {
-  return attachmentsOf(record).map(({ sha256 }) => sha256);
+  const { attachments } = record;
+  if (!Array.isArray(attachments)) return [];
+  const files = (attachments as readonly unknown[]).filter(isJsonObject);
+  return files.map(({ sha256 }) => sha256).filter(isHash);
 }
 
 /** The bytes of a file; `undefined` if it is missing, or damaged, which `doctor` reports. */

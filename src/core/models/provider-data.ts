@@ -56,7 +56,9 @@ const shape = object<ProviderData>(
 
 /** Reads the stored form. What is not as `writeProviderData` writes it is passed over. */
 export function readProviderData(stored: JsonObject | undefined): ProviderData {
-  return stored !== undefined && is(shape, stored) ? shape.read(stored, new Place()) : {};
+  if (stored === undefined || !is(shape, stored)) return {};
+  const { reasoning = [], ...rest } = shape.read(stored, new Place());
+  return { ...rest, reasoning: reasoning.flatMap(storedThought) };
 }
 
 /**

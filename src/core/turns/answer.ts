@@ -290,6 +290,8 @@ export class Answer {
     step: Step,
     { content, isError }: { readonly content: string; readonly isError: boolean },
   ): Promise<void> {
+    // The responder may have reported one before the tool came back.
+    if (step.hasResult) return;
     step.hasResult = true;
     await this.#store("result", step, {
       role: "tool",

@@ -93,8 +93,7 @@ export async function nextPrompt(
   const running = { ...ports, workingMemory, turn, persona, begun, part };
   const { instructions, context, ...request } = await requestOf(running, responder, history);
   // A small window gets the newest message alone, and there is none yet.
-  const isAnswered = history.view.messages.at(-1)?.role !== "user";
-  const isEmpty = content === undefined && history.isSmall && isAnswered;
+  const isEmpty = content === undefined && history.isSmall;
   const messages = isEmpty ? [] : request.messages;
   const newest = messages.at(-1)?.role === "user" ? messages.at(-1) : undefined;
   const earlier = newest === undefined ? messages : messages.slice(0, -1);

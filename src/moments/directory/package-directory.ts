@@ -185,23 +185,27 @@ export class PackageDirectory extends PackageReader implements PackageSink {
 
   /** Notes that the bucket agrees: it has the package, and the retraction `sent` if there was one. */
   async sent(name: string, sent: PackageStatus["retracted"] = null): Promise<void> {
-    const isHere = await this.has(name);
-    const change: ChangeStatus = (status, timestamp) => {
-      const { upload, uploaded, retracted } = status;
-      if (upload === undefined) return status;
-      // From memory it went where its status says, whatever is configured by now.
-      const target = (isHere && this.#ports.upload?.target) || upload.target;
-      const copy = { bucket: target.bucket, prefix: upload.prefix, timestamp };
-      // Retracted by now, and not before: that is still to be sent.
-      const state = retracted !== null && sent === null ? "pending" : "done";
-      return {
-        ...status,
-        uploaded: uploaded.length > 0 ? uploaded : [copy],
-        upload: { ...upload, target, state, error: null },
+    const change =
+      (isHere: boolean): ChangeStatus =>
+      (status, timestamp) => {
+        const { upload, uploaded, retracted } = status;
+        if (upload === undefined) return status;
+        // From memory it went where its status says, whatever is configured by now.
+        const target = (isHere && this.#ports.upload?.target) || upload.target;
+        const copy = { bucket: target.bucket, prefix: upload.prefix, timestamp };
+        // Retracted by now, and not before: that is still to be sent.
+        const state = retracted !== null && sent === null ? "pending" : "done";
+        return {
+          ...status,
+          uploaded: uploaded.length > 0 ? uploaded : [copy],
+          upload: { ...upload, target, state, error: null },
+        };
       };
-    };
-    await this.#change(name, change, true);
-    this.#learn(name, isHere);
+    await this.#changing(name, async () => {
+      const isHere = await this.has(name);
+      await changeStatus(this.#ports, name, change(isHere), true);
+      this.#learn(name, isHere);
+    });
   }
 
   /**
@@ -234,8 +238,10 @@ export class PackageDirectory extends PackageReader implements PackageSink {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: no copy in a bucket is noted.
    */
   async release(name: string): Promise<void> {
-    await this.#changing(name, () => releasePackage(this.#ports, name));
-    this.#learn(name, await this.has(name));
+    await this.#changing(name, async () => {
+      await releasePackage(this.#ports, name);
+      this.#learn(name, await this.has(name));
+    });
   }
 
   /** Who sends packages hears from now on what there is to be done. */

@@ -183,7 +183,9 @@ async function bury(
   const { uploaded, upload } = status;
   const isPending = upload !== undefined && upload.state !== "done";
   // What is pending goes to the bucket of today, whatever its status says.
-  const target = isPending ? ports.upload?.target : undefined;
+  // A half went to none: a tombstone would only keep its moment from being saved at the next try.
+  const isHalf = status.of === undefined && !(await isHere(ports, name));
+  const target = isPending && !isHalf ? ports.upload?.target : undefined;
   const here = placesOf(status);
   const places = target && upload ? joinPlaces(here, [{ target, prefix: upload.prefix }]) : here;
   const isElsewhere = await addTombstone(ports, name, places, since);

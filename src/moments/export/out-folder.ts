@@ -68,11 +68,7 @@ export async function fillFolder<T>(
     const result = await fill(write, files);
     // Checked again: an export takes long, and something may have been put there since.
     const earlier = (await stands(disk, out, replaces)) ? nameBeside(out, "partial") : undefined;
-    if (earlier !== undefined) await disk.rename(out, earlier);
-    await appear(disk, folder, out).catch(async (error) => {
-      if (earlier !== undefined) await disk.rename(earlier, out).catch(() => undefined);
-      throw error;
-    });
+    await appear(disk, folder, out, earlier);
     if (earlier !== undefined) await removeTree(disk, earlier);
     return result;
   } catch (error) {

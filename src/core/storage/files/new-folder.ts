@@ -55,9 +55,26 @@ export async function create<T>(
 /**
  * Makes a filled folder, whose files must be synced, appear at its place. Rejects as the disk does where
  * something other than an empty folder is.
+ *
+ * @param aside the name that what is there gets just before; it comes back when the folder cannot appear.
  */
-export async function appear(disk: Disk, folder: string, target: string): Promise<void> {
+export async function appear(
+  disk: Disk,
+  folder: string,
+  target: string,
+  aside?: string,
+): Promise<void> {
   await syncTree(disk, folder);
+  if (aside !== undefined) await disk.rename(target, aside);
+  try {
+    await moveTo(disk, folder, target);
+  } catch (error) {
+    if (aside !== undefined) await disk.rename(aside, target).catch(() => undefined);
+    throw error;
+  }
+}
+
+async function moveTo(disk: Disk, folder: string, target: string): Promise<void> {
   // An empty folder may be there, and not every system renames over one.
   await disk.rmdir(target).catch(unlessAbsent);
   await disk.rename(folder, target);
