@@ -72,27 +72,28 @@ for (const [says, inject] of [
   ["two hours ahead", ahead],
   ["two hours behind", behind],
 ] as const) {
-  test(`the mood opens on 24 hours, in a browser whose clock is ${says}`, async () => {
+  test(`a companion that runs for months opens on 30 days in a browser whose clock is ${says}`, async () => {
     const visit = { path: "/mood", options: { addFeatures }, prepare: today, inject };
     await onPage(visit, async ({ page }) => {
-      await page.getByText(/^(Mostly h|H)appy over the last 24 hours\b/).waitFor();
-      assert.equal(await page.getByLabel("the last 24 hours").isChecked(), true);
+      await page.getByText(/^(Mostly h|H)appy over the last 30 days\b/).waitFor();
+      assert.equal(await page.getByLabel("the last 30 days").isChecked(), true);
       await page.getByLabel("the last hour").check({ force: true });
       await page.getByText(/^(Mostly h|H)appy over the last hour\b/).waitFor();
     });
   });
 }
 
-test("a companion that has just started has words until there is something to draw", async (t) => {
+test("a companion that has just started opens on the last hour, with words until there is something to draw", async (t) => {
   const throughline = await openThroughline({ home: join(temporaryDirectory(t), "home") });
   const visit = { path: "/mood", options: { addFeatures, throughline }, prepare: today };
   await onPage(visit, async ({ page }, c) => {
-    await page.getByText("There is nothing to draw for the last 24 hours yet.").waitFor();
+    await page.getByText("There is nothing to draw for the last hour yet.").waitFor();
+    assert.equal(await page.getByLabel("the last hour").isChecked(), true);
     await hasCount(page.locator(".history-chart"), 0);
     c.clock.pass(60_000);
     await page.getByRole("button", { name: "Violence", exact: true }).click();
     const told = page.getByText(
-      / over the last 24 hours.* 1 event and 1 wound\. Throughline was not/,
+      / over the last hour.* One event and one wound\. Throughline was not/,
     );
     await told.waitFor();
     await page.locator(".history-chart canvas").first().waitFor();

@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { MoodHistory } from "../../api/openapi-types.ts";
 import { fullTime } from "../../ui/in-words.ts";
-import { hasCourse, marksOf, ranges, summaryOf, tickLabel, woundSpans } from "./history-facts.ts";
+import {
+  chartStart,
+  hasCourse,
+  longestRange,
+  marksOf,
+  ranges,
+  summaryOf,
+  tickLabel,
+  woundSpans,
+} from "./history-facts.ts";
 
 /** A history of an hour, with its moods at moments that are as far apart as the last is from its end. */
 function historyOf(
@@ -18,7 +27,7 @@ function historyOf(
   return { from, to, at, levels, boredom: known, mood, events: [], wounds, runs };
 }
 
-const [hour, , , month] = ranges;
+const [hour, day, week, month] = ranges;
 
 interface Told {
   readonly mood: readonly (string | null)[];
@@ -33,23 +42,23 @@ for (const [told, says] of [
   [{ mood: [null, null, null, null] }, "Nothing is recorded for the last hour."],
   [
     { mood: ["happy", "happy", "happy", "happy"] },
-    "Happy over the last hour. 0 events and 0 wounds.",
+    "Happy over the last hour. No events and no wounds.",
   ],
   [
     { mood: ["curious", "happy", "happy", "happy"], events: 2 },
-    "Mostly happy over the last hour, with a curious spell. 2 events and 0 wounds.",
+    "Mostly happy over the last hour, with a curious spell. Two events and no wounds.",
   ],
   [
     { mood: ["excited", "happy", "happy", "happy"], events: 1, wounds: 1 },
-    "Mostly happy over the last hour, with an excited spell. 1 event and 1 wound.",
+    "Mostly happy over the last hour, with an excited spell. One event and one wound.",
   ],
   [
     { mood: ["sad", "happy", "curious", "sad"], events: 12, wounds: 2 },
-    "Sad, happy and curious by turns over the last hour. 12 events and 2 wounds.",
+    "Sad, happy and curious by turns over the last hour. 12 events and two wounds.",
   ],
   [
     { mood: ["sad", "happy", "sad", "happy", "happy", "happy", "curious", "happy"] },
-    "Mostly happy over the last hour, with sad spells and a curious spell. 0 events and 0 wounds.",
+    "Mostly happy over the last hour, with sad spells and a curious spell. No events and no wounds.",
   ],
   [
     {
@@ -59,11 +68,11 @@ for (const [told, says] of [
         { from: 59.5 * minute, to: null },
       ],
     },
-    "Happy over the last hour. 0 events and 0 wounds. Throughline was not running for 59 minutes.",
+    "Happy over the last hour. No events and no wounds. Throughline was not running for 59 minutes.",
   ],
   [
     { mood: [null, null, "happy", "happy"], runs: [{ from: 40 * minute, to: null }] },
-    `Happy over the last hour. 0 events and 0 wounds. Throughline was not running before ${fullTime(40 * minute)}.`,
+    `Happy over the last hour. No events and no wounds. Throughline was not running before ${fullTime(40 * minute)}.`,
   ],
   [
     {
@@ -73,11 +82,11 @@ for (const [told, says] of [
         { from: 50 * minute, to: null },
       ],
     },
-    `Happy over the last hour. 0 events and 0 wounds. Throughline was not running for 20 minutes. It was not running before ${fullTime(20 * minute)}.`,
+    `Happy over the last hour. No events and no wounds. Throughline was not running for 20 minutes. It was not running before ${fullTime(20 * minute)}.`,
   ],
   [
     { mood: [null, null, null, "happy"], runs: [{ from: 60 * minute - 1, to: null }] },
-    `Happy now. 0 events and 0 wounds. Throughline was not running before ${fullTime(60 * minute - 1)}.`,
+    `Happy now. No events and no wounds. Throughline was not running before ${fullTime(60 * minute - 1)}.`,
   ],
 ] as const satisfies readonly (readonly [Told, string])[]) {
   test(`the history ${JSON.stringify(told)} is told as "${says}"`, () => {
@@ -121,6 +130,37 @@ for (const [runs, isDrawn] of [
 ] as const) {
   test(`with the runs ${JSON.stringify(runs)} a chart is ${isDrawn ? "" : "not "}drawn`, () => {
     assert.equal(hasCourse({ ...historyOf(["happy", "happy"]), runs }), isDrawn);
+  });
+}
+
+const now = 100 * day.ms;
+for (const [ago, range] of [
+  [undefined, hour],
+  [0, hour],
+  [hour.ms, hour],
+  [hour.ms + 1, day],
+  [day.ms, day],
+  [day.ms + 1, week],
+  [week.ms + 1, month],
+  [month.ms, month],
+  [month.ms + 1, month],
+] as const) {
+  test(`a history that began ${ago} ms ago opens on ${range.name}`, () => {
+    assert.equal(longestRange(ago === undefined ? undefined : now - ago, now), range);
+  });
+}
+
+for (const [range, ago, shownMs] of [
+  [hour, undefined, hour.ms],
+  [hour, 10 * minute, 10.2 * minute + 1_000],
+  [hour, 31 * minute, hour.ms],
+  [day, 2 * hour.ms, 2.04 * hour.ms + 1_000],
+  [day, 20 * hour.ms, day.ms],
+  [day, 40 * hour.ms, day.ms],
+] as const) {
+  test(`over ${range.name}, with a first run ${ago} ms ago, the chart shows ${shownMs} ms`, () => {
+    const since = ago === undefined ? undefined : now - ago;
+    assert.equal(now - chartStart(range, since, now), shownMs);
   });
 }
 

@@ -68,7 +68,7 @@ export function summaryOf(history: MoodHistory, range: Range): string {
   const isDown = downMs >= 1_000;
   return [
     moodsInWords(history, range),
-    `${amount(history.events.length, "event")} and ${amount(history.wounds.length, "wound")}.`,
+    `${amount(history.events.length, "event")} and ${amount(history.wounds.length, "wound", false)}.`,
     !isDown ? "" : `Throughline was not running for ${lengthInWords(downMs)}.`,
     since > history.from
       ? `${isDown ? "It" : "Throughline"} was not running before ${fullTime(since)}.`
@@ -105,9 +105,24 @@ function listed(words: readonly string[]): string {
   return andList.format(words);
 }
 
-/** "2 events", "1 wound". */
-function amount(count: number, noun: string): string {
-  return `${count.toLocaleString("en-GB")} ${noun}${count === 1 ? "" : "s"}`;
+const numbers = [
+  "no",
+  "one",
+  "two",
+  "three",
+  "four",
+  "five",
+  "six",
+  "seven",
+  "eight",
+  "nine",
+  "ten",
+];
+
+/** "Two events", "no wounds", "12 events". */
+function amount(count: number, noun: string, isFirst = true): string {
+  const words = `${numbers[count] ?? count.toLocaleString("en-GB")} ${noun}${count === 1 ? "" : "s"}`;
+  return isFirst ? words.charAt(0).toUpperCase() + words.slice(1) : words;
 }
 
 const units = [
@@ -152,7 +167,7 @@ function moodShares(history: MoodHistory): Share[] {
 }
 
 /** When the first run in the history was up; `undefined`: none was. */
-function knownSince({ from, to, runs }: Pick<MoodHistory, "from" | "to" | "runs">) {
+export function knownSince({ from, to, runs }: Pick<MoodHistory, "from" | "to" | "runs">) {
   const starts = runs.filter((run) => (run.to ?? to) > from).map((run) => Math.max(run.from, from));
   return starts.length === 0 ? undefined : Math.min(...starts);
 }
@@ -167,12 +182,26 @@ export const ranges = [
 
 export type Range = (typeof ranges)[number];
 
+/** The longest range that shows something that the next shorter one does not. */
+export function longestRange(since: number | undefined, now: number): Range {
+  const [shortest] = ranges;
+  if (since === undefined) return shortest;
+  return ranges.find(({ ms }) => now - ms <= since) ?? ranges[3];
+}
+
 /** Less than this is not drawn: it would be an empty chart. */
 const shortestMs = 10_000;
 
 /** Whether there is something to draw. */
 export function hasCourse(history: MoodHistory): boolean {
   return history.to - (knownSince(history) ?? history.to) >= shortestMs;
+}
+
+/** Where the chart begins: where the range does or, if most of that was before the first run, just before it. */
+export function chartStart(range: Range, since: number | undefined, now: number): number {
+  const start = now - range.ms;
+  if (since === undefined || since - start < range.ms / 2) return start;
+  return Math.round(since - (now - since) / 50) - 1_000;
 }
 
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });

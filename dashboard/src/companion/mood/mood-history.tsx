@@ -1,5 +1,6 @@
 import { lazy, Suspense, useId, useState } from "react";
 import type { MoodHistory } from "../../api/openapi-types.ts";
+import { serverNow } from "../../api/server-clock.ts";
 import { QueryError } from "../../ui/error-note.tsx";
 import { fullTime, percent } from "../../ui/in-words.ts";
 import { Loading } from "../../ui/page.tsx";
@@ -8,13 +9,14 @@ import {
   hasCourse,
   type Line,
   lines,
+  longestRange,
   type Range,
   ranges,
   summaryOf,
   valuesOf,
 } from "./history-facts.ts";
 import { HistoryTable } from "./history-table.tsx";
-import { useEmotionHistory } from "./use-emotion-history.ts";
+import { useEmotionHistory, useKnownSince } from "./use-emotion-history.ts";
 import { asTitle, groupOf, inWords } from "./words.ts";
 import "./history.css";
 
@@ -25,11 +27,28 @@ const HistoryChart = lazy(async () => {
 
 /** The mood over time: drawn, in a few sentences, and as a table. */
 export function MoodOverTime() {
-  const [range, setRange] = useState<Range>(ranges[1]);
-  const history = useEmotionHistory(range);
-  const { data } = history;
+  const since = useKnownSince();
   return (
     <section className="card" aria-labelledby="history-title">
+      {since.isPending ? (
+        <>
+          <h2 id="history-title">Over time</h2>
+          <Loading label="Loading the history" />
+        </>
+      ) : (
+        <Course since={since.data ?? undefined} />
+      )}
+    </section>
+  );
+}
+
+/** Opens on the longest range that shows more than a shorter one. */
+function Course({ since }: { readonly since: number | undefined }) {
+  const [range, setRange] = useState<Range>(() => longestRange(since, serverNow()));
+  const history = useEmotionHistory(range, since);
+  const { data } = history;
+  return (
+    <>
       <div className="history-head">
         <h2 id="history-title">Over time</h2>
         <RangeChoice range={range} onRange={setRange} />
@@ -43,7 +62,7 @@ export function MoodOverTime() {
         </p>
       )}
       {data !== undefined && hasCourse(data) ? <Drawn history={data} range={range} /> : null}
-    </section>
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Wound } from "../../api/openapi-types.ts";
-import { courseOf, floorsInWords, woundInWords } from "./wound-course.ts";
+import { courseOf, drawingInWords, floorsInWords, woundInWords } from "./wound-course.ts";
 
 function wound(more: Partial<Wound>): Wound {
   const floors = { fear: 0.2, sadness: 0.1 };
@@ -22,6 +22,7 @@ for (const [heals, age, elapsed, says, holds] of [
     assert.ok(course.age < course.endsAt);
     assert.equal(woundInWords(course), says);
     assert.equal(floorsInWords(course), `holds ${holds}`);
+    assert.ok(drawingInWords(course).endsWith(`${says}.`));
   });
 }
 

@@ -4,6 +4,7 @@ import { Button } from "../../ui/button.tsx";
 import { spanInWords } from "../../ui/in-words.ts";
 import { asTitle } from "./words.ts";
 import { courseOf, floorsInWords, woundInWords } from "./wound-course.ts";
+import { WoundDrawing } from "./wound-drawing.tsx";
 
 interface Props {
   readonly emotions: Emotions;
@@ -35,12 +36,18 @@ export function Wounds({ emotions, elapsed }: Props) {
               {asTitle(wound.event)}
               <span className="wound-age">{spanInWords(course.age)} ago</span>
             </h3>
+            <WoundDrawing course={course} />
             <p className="wound-words">
               {woundInWords(course)}; {floorsInWords(course)}.
             </p>
           </li>
         ))}
       </ul>
+      {courses.length === 0 ? null : (
+        <p className="hint">
+          The shaded part is the past. At the dotted line a wound begins to heal.
+        </p>
+      )}
       {more <= 0 ? null : (
         <Button
           kind="quiet"
