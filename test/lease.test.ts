@@ -121,6 +121,18 @@ test("a killed holder frees the home in less than 2 s, without a step by hand", 
   next.release();
 });
 
+test("when the home is renamed, its holder stops, and keeps others from it under its new name", {
+  skip: noSignals,
+}, async (t) => {
+  const home = temporaryHome(t);
+  const holder = new Contender(t, home);
+  assert.ok((await holder.answer()).held);
+  fs.renameSync(home, `${home}-moved`);
+  assert.equal((await holder.check()).code, "THROUGHLINE_UNAVAILABLE");
+  const second = new Contender(t, `${home}-moved`);
+  assertRefusedBy(holder.child.pid, await second.answer());
+});
+
 test("under node --permission a home is refused, with the reason", (t) => {
   const home = fs.mkdtempSync(join(os.tmpdir(), "throughline-permission-"));
   t.after(() => fs.rmSync(home, { recursive: true, force: true }));

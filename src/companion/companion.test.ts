@@ -16,6 +16,22 @@ import { startCompanion } from "./start-companion.ts";
 const closed = (error: unknown) => isThroughlineError(error, "THROUGHLINE_CLOSED");
 const unavailable = (error: unknown) => isThroughlineError(error, "THROUGHLINE_UNAVAILABLE");
 
+test("who is woken stays awake for another 60 s; with sleepAfterBoredMs 0 nobody falls asleep", async () => {
+  const machine = new Machine();
+  const { companion } = await machine.run();
+  await machine.pass(companion, 500_000, 500);
+  assert.equal(companion.sleepState, "asleep");
+  companion.sleep("awake");
+  await machine.pass(companion, 59_000, 500);
+  assert.equal(companion.sleepState, "awake");
+  await machine.pass(companion, 3_000, 500);
+  assert.equal(companion.sleepState, "asleep");
+  const other = new Machine();
+  const { companion: wakeful } = await other.run({ sleepAfterBoredMs: 0 });
+  await other.pass(wakeful, 3_600_000, 1_000);
+  assert.equal(wakeful.sleepState, "awake");
+});
+
 test("50 passes a second for 60 s write 7 documents, and build one for each of them alone", async () => {
   // R13c: at most 8.
   const machine = new Machine();

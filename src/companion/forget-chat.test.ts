@@ -118,7 +118,7 @@ test("a chat that is forgotten while the companion is not loaded leaves its docu
 });
 
 for (const ms of [1_000, -3_600_000]) {
-  test(`what is said ${ms} ms after a chat was forgotten, by its clock, is kept, and stays at the next start`, async () => {
+  test(`what is said ${ms} ms after a chat was forgotten, by its clock, is heard; what came later stays at the next start`, async () => {
     const machine = new Machine();
     const first = await machine.run();
     await say(first.throughline, first.companion, chat, canary);
@@ -126,9 +126,11 @@ for (const ms of [1_000, -3_600_000]) {
     machine.clock.set(new Date(machine.clock.now() + ms).toISOString());
     await say(first.throughline, first.companion, chat, "said since");
     await first.throughline.close();
+    assert.match(JSON.stringify(machine.written), /I heard: said since/);
     const { companion } = await machine.run();
     await companion.save();
-    assert.match(JSON.stringify(machine.written), /I heard: said since/);
+    // The clock cannot tell words from before the mark, said after it was set back, from what was forgotten.
+    assert.equal(JSON.stringify(machine.written).includes("I heard: said since"), ms > 0);
     assert.doesNotMatch(JSON.stringify(machine.written), new RegExp(canary));
   });
 }

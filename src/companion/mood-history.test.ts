@@ -80,6 +80,27 @@ test("what is felt within a second of the first is one record: the last state, a
   assert.deepEqual(await told(), wanted, "stored and read it is the same");
 });
 
+test("of the events of one record the newest 50 are kept", async () => {
+  const { moods } = history();
+  for (let ms = 0; ms < 60; ms++) moods.note(felt(ms, "pat_level1"));
+  const [record] = await moods.between(config, all);
+  assert.deepEqual([record?.events.length, record?.events[0]?.at], [50, noon + 10]);
+});
+
+test("while the disk fails at most 1,500 records wait: the oldest feelings go, runs stay", async () => {
+  const { moods, disk, told } = history();
+  disk.fails = "nothing stored";
+  for (let i = 1; i <= 600; i++) moods.note(felt(i * 10_000, "pat_level1"));
+  await assert.rejects(moods.flush());
+  moods.note(felt(6_005_000, undefined, "up"));
+  for (let i = 601; i <= 2_000; i++) moods.note(felt(i * 10_000, "pat_level1"));
+  disk.fails = undefined;
+  await moods.flush();
+  const kept = await told();
+  assert.deepEqual([kept.length, kept[500]], [1_500, "up 6005000"]);
+  assert.equal(kept.at(-1), "felt 20000000 pat_level1");
+});
+
 test("what brings no event is one record for 10 s, and never in the place of one that did", async () => {
   const { moods, told } = history();
   moods.note(felt(0, undefined, "up"));

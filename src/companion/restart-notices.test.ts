@@ -157,6 +157,16 @@ test("delivered notices are shown newest first, then pending ones", async () => 
   assert.equal((await deliver(run, "c"))?.kind, "crash_recovery", "to look is not to deliver");
 });
 
+test("of delivered notices the newest 50 are shown", async () => {
+  const run = await (await killed()).run();
+  for (let i = 0; i < 60; i++) {
+    await say(run, `chat ${i}`, ["Hello"]);
+    await deliver(run, `chat ${i}`);
+  }
+  const shown = await run.companion.notices.look([]);
+  assert.deepEqual([shown.length, shown[0]?.chatId], [50, "chat 59"]);
+});
+
 test("words that are erased while their notice is under way are not shown with it", async () => {
   const machine = await killed();
   const run = await machine.run();

@@ -1,7 +1,7 @@
 // Where packages go, what is remembered of earlier runs, and what forgetting reaches.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { faultyDisk } from "../../test/support/faulty-disk.ts";
@@ -428,6 +428,19 @@ test("of changes at once the last one is kept, also when an earlier one takes lo
   await both;
   assert.deepEqual(await kept(path).read(), words);
 });
+
+for (const [what, wording, mebibytes] of [
+  ["with a wording of 2,001 characters", "x".repeat(2_001), 0],
+  ["of more than 64 MiB", "x", 65],
+] as const) {
+  test(`a consent ${what} agrees to words alone, and is not taken for none`, async (t) => {
+    const path = newHome(t);
+    const file = join(path, "consent.json");
+    writeFileSync(file, JSON.stringify({ ...everything, wording }));
+    if (mebibytes > 0) truncateSync(file, mebibytes * 1024 * 1024);
+    assert.deepEqual(await kept(path).read(), initialConsent);
+  });
+}
 
 const silence = { ...words, messages: false };
 

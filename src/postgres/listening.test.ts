@@ -62,6 +62,13 @@ function listening() {
   return { clients, events, listener, state, timers };
 }
 
+test("a server that refuses to listen refuses the opening, and keeps no connection", async () => {
+  const { clients, listener, state } = listening();
+  state.refuses = "listen";
+  await assert.rejects(listener.open());
+  assert.equal(clients[0]?.isReleased, true);
+});
+
 test("notifications of its channel are received, of another they are not", async () => {
   const { clients, events, listener } = listening();
   await listener.open();

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
@@ -50,6 +51,18 @@ test("all problems of a refused file go over HTTP with line and key, and none wi
   assert.equal(detail, warnings.join("; "));
   assert.ok(!JSON.stringify([warnings, detail, c.logged]).includes(c.home));
 });
+
+for (const [what, bytes, problem] of [
+  ["is not UTF-8", new Uint8Array([0xff]), "emotions.yaml is not UTF-8"],
+  ["has more than 64 KiB", "#".repeat(65_537), "emotions.yaml is larger than 64 KiB"],
+] as const) {
+  test(`an emotions.yaml that ${what} is refused over HTTP without its path`, async (t) => {
+    const c = await runWith(t, joyOf(0.5));
+    fs.writeFileSync(c.path, bytes);
+    const refused = await c.post("/api/emotions/reset");
+    assert.equal((await problemOf(refused, 400, "THROUGHLINE_INVALID")).detail, problem);
+  });
+}
 
 test("the log says which problem refuses the file, and when it is in force again or gone", async (t) => {
   const c = await runWith(t, joyOf(7));
@@ -263,4 +276,16 @@ test("a reload reads the file at once and answers with what it found", (t) => {
     [0.2],
   );
   assert.equal(events.at(-1), "built-in");
+});
+
+test("watching emotions.yaml does not keep the process alive", (t) => {
+  const url = (name: string) => JSON.stringify(pathToFileURL(join(import.meta.dirname, name)));
+  const script = `
+    const { EmotionsWatch } = await import(${url("emotions-file.ts")});
+    const { systemTimers } = await import(${url("../../core/timers.ts")});
+    const home = ${JSON.stringify(temporaryDirectory(t))};
+    new EmotionsWatch({ home, timers: systemTimers, logger: {}, onChange() {} });`;
+  const args = ["--input-type=module", "--eval", script];
+  const { status, signal } = spawnSync(process.execPath, args, { timeout: 10_000 });
+  assert.deepEqual({ status, signal }, { status: 0, signal: null });
 });

@@ -61,6 +61,15 @@ test("taking back twice is taking back once, in one append for all", async () =>
   assert.equal((await chats.row(chat)).message_count, 1);
 });
 
+test("a title of words that are taken back goes with them, and the next words give one", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("a", "About moons")]);
+  await chats.takeBack(chat, ["a"]);
+  assert.equal((await chats.row(chat)).title, "");
+  await chats.append(chat, [user("b", "About stars")]);
+  assert.equal((await chats.row(chat)).title, "About stars");
+});
+
 test("nothing is stored again under the id of a message that was taken back", async () => {
   const { chats, said } = await companion();
   await chats.append(chat, [user("a"), user("b")]);

@@ -180,6 +180,18 @@ test("what waited and is dismissed stays what was said, at its time, and is neve
   await assert.rejects(w.turns.answer(chat), { code: "THROUGHLINE_NOT_FOUND" });
 });
 
+test("a message that was erased while it waited, and still counts as waiting, can be dismissed", async () => {
+  const w = await stranded([]);
+  await w.chats.erase(chat, "b");
+  await w.chats.change(chat, (transaction) => {
+    transaction.control("turn", { event: "attempt", turn: "a", attempt: 1 });
+    transaction.set({ pending: ["b"] });
+  });
+  assert.equal(await w.turns.dismiss(chat), 1);
+  assert.deepEqual(await w.shown(), ["user: 1"]);
+  assert.equal((await w.chats.row(chat)).unanswered, false);
+});
+
 test("only what a person says renews a period: not what the application tells the model", async () => {
   const w = await companion([["One"], ...Array.from({ length: 3 }, () => ["Fine"])], {
     freshness: { idleTimeoutMinutes: 60 },
