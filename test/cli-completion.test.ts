@@ -74,6 +74,7 @@ const lines: readonly [typed: string, given: string][] = [
   ["sess\tli\t", "[sessions][list]"],
   ["sessions export work --out drawi\t", "[sessions][export][work][--out][drawing.md]"],
   ["restore drawer\t", "[restore][drawer one]"],
+  ["--home=/nowhere sess\tli\t", "[--home=/nowhere][sessions][list]"],
 ];
 
 for (const [shell, command, start] of [

@@ -41,6 +41,16 @@ test("doctor finds nothing wrong with a home that is well, and says what it look
   assert.match(out, /\nNothing is damaged\.\n$/);
 });
 
+test("doctor names a persona.md without which nothing answers: exit 1", async (t) => {
+  const home = await homeWithChat(t);
+  fs.writeFileSync(join(home, "persona.md"), Buffer.from([0x59, 0xff, 0xfe]));
+  const { code, findings } = await doctor(home);
+  assert.equal(code, 1);
+  assert.equal(statusOf(findings, "persona"), "failed");
+  fs.writeFileSync(join(home, "persona.md"), "You are Nova.");
+  assert.equal((await doctor(home)).code, 0);
+});
+
 test("doctor reports a byte that was flipped in the middle of a log as damage: exit 1", async (t) => {
   const home = await homeWithChat(t);
   const log = logOf(home);

@@ -178,6 +178,21 @@ test("words that are erased while their notice is under way are not shown with i
   assert.doesNotMatch(JSON.stringify(await notices.look(["a"])), /Hello/);
 });
 
+test("a chat that is forgotten while another one's notice is under way hides no notice", async () => {
+  const run = await (await killed()).run();
+  await say(run, "other", ["Hello"]);
+  const { notices } = run.companion;
+  const notice = await notices.begin("a", undefined, end);
+  assert.ok(notice);
+  await run.throughline.chats.forget("other");
+  notices.delivered("a", notice);
+  const shown = await notices.look(["a"]);
+  assert.deepEqual(
+    shown.map(({ chatId, status }) => [chatId, status]),
+    [["a", "delivered"]],
+  );
+});
+
 test("the day is named in the person's zone, and not at all without one", async () => {
   // R13b: noon in UTC is 1 at night of the next day in Auckland.
   for (const [options, wanted] of [

@@ -142,6 +142,18 @@ for (const [what, more, failure] of [
   });
 }
 
+test("a source that was read while its last line was half written is imported again once it is whole", async () => {
+  const whole = jsonl({ _type: "metadata", key: chat }, ...said);
+  await using throughline = await open();
+  const half = await importInto(throughline, whole.slice(0, -20));
+  assert.equal(half.quarantined_count, 1);
+  await importInto(throughline, whole);
+  assert.deepEqual(
+    await shown(throughline.chats),
+    said.map(({ content }) => content),
+  );
+});
+
 test("a chat with something of its own is no place for an import, also not as --into", async () => {
   await using throughline = await open();
   await throughline.chats.append("mine", [{ role: "user", content: "said here" }]);

@@ -65,6 +65,18 @@ test("media are attachments: a model gets a note of each, also where nothing els
   assert.deepEqual([first?.["content"], first?.["media"]], ["", media], "it is kept as it came");
 });
 
+test("what a line has beside a message is kept, also where its own extra has the name", async () => {
+  await using throughline = await open();
+  const parts = [{ type: "text", text: "Look" }];
+  const own = { content: "theirs", timestamp: "theirs" };
+  const given = { content: parts, timestamp: "yesterday", extra: own };
+  await importInto(throughline, [fileOf(head({}), line("user", "", given))]);
+  const [first] = await messages(throughline, "telegram:7");
+  assert.equal(first?.["content"], "Look");
+  const kept = { content_: parts, timestamp_: "yesterday", ...own };
+  assert.deepEqual(first?.["extra"], kept);
+});
+
 test("commands and their replies are kept hidden: no model gets them, and they name no chat", async () => {
   await using throughline = await open();
   const file = fileOf(

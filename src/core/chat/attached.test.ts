@@ -45,6 +45,18 @@ async function opened(t: TestContext, storage: Storage | "memory" = "memory") {
   return throughline;
 }
 
+test("a file stays while any message names it, if only by its hash", async (t) => {
+  const { chats } = await opened(t);
+  await send(chats, "m1", ["one"]);
+  const { sha256 } = attachment("one");
+  const attachments = [{ name: "again", type: "image/png", sha256 }];
+  await chats.append(chat, [{ id: "m2", role: "user", content: "again", attachments }]);
+  await chats.erase(chat, "m1");
+  assert.deepEqual(await filesIn(chats), ["one"]);
+  await chats.erase(chat, "m2");
+  assert.deepEqual(await filesIn(chats), []);
+});
+
 test("forgetting a chat removes its files, those of no other, and the receipt counts them", async (t) => {
   const { chats } = await opened(t);
   await send(chats, "m1", ["one", "two"]);

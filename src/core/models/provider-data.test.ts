@@ -43,6 +43,13 @@ test("stored data of another shape is passed over", () => {
   }
 });
 
+test("a stored thought that its provider could not take is passed over", () => {
+  for (const metadata of [{ anthropic: "boom" }, { google: [1] }]) {
+    const stored = { response_id: "r1", reasoning: [{ text: "x", metadata }] };
+    assert.deepEqual(readProviderData(stored), { responseId: "r1", reasoning: [] });
+  }
+});
+
 const user = (content: string): ModelInput => ({ role: "user", content });
 const other = (content: string): ModelInput => ({ role: "assistant", content });
 const answer = (content: string, id: string): ModelInput => ({

@@ -289,6 +289,46 @@ for (const how of ["returns", "throws"] as const) {
   });
 }
 
+for (const how of ["returns", "throws"] as const) {
+  test(`what a tool ${how} after its result was reported changes nothing, and the answer is kept`, async () => {
+    const late = Promise.withResolvers<string>();
+    const call = {
+      id: "c1",
+      type: "function",
+      function: { name: "slow", arguments: "{}" },
+    } as const;
+    const model: Responder = {
+      provider: "scripted",
+      model: "script-1",
+      window: undefined,
+      async *respond({ tools }) {
+        yield { type: "tool-call", call };
+        const run = Promise.resolve(tools?.tools[0]?.run({}, call)).catch(() => undefined);
+        const content = "It took too long.";
+        yield { type: "tool-result", toolCallId: "c1", toolName: "slow", content, isError: true };
+        if (how === "returns") late.resolve("late");
+        else late.reject(new Error("late"));
+        await run;
+        yield { type: "text", text: "I gave up on it." };
+        yield { type: "end", finish: "stop", usage };
+      },
+    };
+    const slow = { name: "slow", description: "Waits.", parameters: { type: "object" } } as const;
+    const tools = [{ ...slow, run: () => late.promise }];
+    const c = await scriptedCompanion(model, {
+      turns: { tools: () => ({ instructions: "", tools }) },
+    });
+    await c.turns.submit(chat, { content: "Do it" }).done;
+    const { messages } = await c.chats.messages(chat);
+    assert.deepEqual(messages.map(asLine), [
+      "user: Do it",
+      "assistant:  [{}]",
+      "tool: It took too long.",
+      "assistant: I gave up on it.",
+    ]);
+  });
+}
+
 test("a turn that is taken up in a new period still knows what its tools did", async () => {
   const c = await companion([["Hi"], [{ runs: "Ada" }, "FAILS"], ["Paid."]], { idleMinutes: 30 });
   await c.turns.submit(chat, { content: "Hello" }).done;
