@@ -117,6 +117,15 @@ const stamps: readonly Stamps[] = [
   [human, "", human, imported],
   ["2026-01-03T03:04:05.678901+00:00", "2026-01-03T05:04:05.678999+02:00", human, human],
 ];
+test("null is read as absence", () => {
+  const parts = { claude: { session_id: null, message_count: 2, total_cost_usd: null } };
+  const entry = { ...whole, provider: null, model: null, provider_sessions: parts };
+  const { state } = read(entry);
+  assert.deepEqual([state.provider, state.model], ["claude", "opus"]);
+  const { session_id, message_count, total_cost_usd } = state.provider_sessions["claude"] ?? {};
+  assert.deepEqual([session_id, message_count, total_cost_usd], ["", 2, 0]);
+});
+
 for (const [created_at, last_active, startedAt, humanAt] of stamps) {
   const given = JSON.stringify({ created_at, last_active });
   test(`the stamps ${given} are read as ${startedAt} and ${humanAt}`, () => {

@@ -26,11 +26,11 @@ export interface Imported {
   readonly notes: readonly string[];
 }
 
-const count = whole(0, periodLimits.count, 0);
+const count = nullAsAbsent(whole(0, periodLimits.count, 0));
 const bucketFields = {
-  session_id: text(undefined, ""),
+  session_id: nullAsAbsent(text(undefined, "")),
   message_count: count,
-  total_cost_usd: number(0, periodLimits.costUsd, 0),
+  total_cost_usd: nullAsAbsent(number(0, periodLimits.costUsd, 0)),
   total_tokens: count,
 };
 const bucketShape = extensible({ ...bucketFields, unpriced_tokens: optional(count) });
@@ -57,7 +57,8 @@ export function chatOfKey(key: string): string {
 export function fromDuctor(entry: unknown, key: string, now: number, zone = "UTC"): Imported {
   const chatId = chatOfKey(key);
   if (!isJsonObject(entry)) throw invalid("the entry is not an object");
-  const given: JsonObject = { provider: "claude", model: "opus", ...entry };
+  const said = Object.entries(entry).filter(([, value]) => value !== null);
+  const given: JsonObject = { provider: "claude", model: "opus", ...Object.fromEntries(said) };
   const { provider_sessions: buckets, ...target } = required(entryShape, given, "the entry");
   const flat = Object.keys(bucketFields).filter((field) => Object.hasOwn(entry, field));
   const isFlat = flat.length > 0 && Object.keys(buckets).length === 0;
