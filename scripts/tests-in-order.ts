@@ -25,6 +25,15 @@ const perProcess = 12;
 const needsOwn =
   /^(?:before|beforeEach|afterEach)\(|\b(?:memoryUsage|cpuUsage|getHeapStatistics)\(/m;
 
+/** The runner would take what the first files have for all, and clean up, while a later one waits as it loads. */
+const untilLoaded = (imports: string) => `import { test } from "node:test";
+const loaded = Promise.withResolvers();
+const alive = setInterval(() => undefined, 1_000);
+test("the files of this process are loaded", () => loaded.promise);
+${imports}clearInterval(alive);
+loaded.resolve();
+`;
+
 /** Joins files that may share a process: each group is a file that imports them one after the other. */
 function grouped(files: readonly string[]): readonly string[] {
   const alone = files.filter((file) => needsOwn.test(readFileSync(file, "utf8")));
@@ -35,7 +44,7 @@ function grouped(files: readonly string[]): readonly string[] {
     const group = others.splice(0, perProcess);
     const imports = group.map((file) => `await import("${pathToFileURL(file)}");\n`);
     const path = join(folder, `.tests-${groups.length}.mjs`);
-    writeFileSync(path, imports.join(""));
+    writeFileSync(path, untilLoaded(imports.join("")));
     groups.push(path);
   }
   return [...groups, ...alone];
