@@ -191,6 +191,30 @@ for (const [bytes, status] of [
   }
 }
 
+test("sound that says it is too long is read as far as it may go, so that its sender gets the 413", async () => {
+  await using c = await everything();
+  let read = 0;
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      read += mebibyte;
+      controller.enqueue(new Uint8Array(mebibyte));
+    },
+  });
+  const init = { method: "POST", duplex: "half", body } as RequestInit;
+  const response = await c.server.fetch(
+    new Request("http://127.0.0.1:7423/api/audio", {
+      ...init,
+      headers: {
+        host: "127.0.0.1:7423",
+        "content-type": "application/octet-stream",
+        "content-length": String(12 * mebibyte),
+      },
+    }),
+  );
+  assert.equal(response.status, 413);
+  assert.ok(read > 4 * mebibyte && read < 8 * mebibyte, `${read} bytes`);
+});
+
 test("a message of 1,000,000 bytes comes back equal; one that is too long to be stored is 413", async () => {
   const c = await companion([["Hi"]]);
   const content = "é".repeat(500_000);

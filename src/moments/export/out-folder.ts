@@ -47,7 +47,7 @@ export async function fillFolder<T>(
   replaces: boolean,
   fill: (write: WriteFile, files: readonly WrittenFile[]) => Promise<T>,
 ): Promise<T> {
-  await stands(disk, out, replaces);
+  await hasEarlier(disk, out, replaces);
   const folder = await makeBeside(disk, out, "partial");
   const files: WrittenFile[] = [];
   const write: WriteFile = async (path, pieces) => {
@@ -67,7 +67,9 @@ export async function fillFolder<T>(
   try {
     const result = await fill(write, files);
     // Checked again: an export takes long, and something may have been put there since.
-    const earlier = (await stands(disk, out, replaces)) ? nameBeside(out, "partial") : undefined;
+    const earlier = (await hasEarlier(disk, out, replaces))
+      ? nameBeside(out, "partial")
+      : undefined;
     await appear(disk, folder, out, earlier);
     if (earlier !== undefined) await removeTree(disk, earlier);
     return result;
@@ -79,7 +81,7 @@ export async function fillFolder<T>(
 }
 
 /** Whether an earlier export stands there, to be replaced. @throws as `fillFolder` */
-async function stands(disk: Disk, out: string, replaces: boolean): Promise<boolean> {
+async function hasEarlier(disk: Disk, out: string, replaces: boolean): Promise<boolean> {
   const beside = await disk.list(dirname(out)).catch((error) => {
     throw isCode(error, "ENOTDIR") ? isFile(out, error) : error;
   });

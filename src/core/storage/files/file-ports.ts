@@ -248,12 +248,12 @@ export const isFull = (error: unknown): boolean => isCode(error, "ENOSPC", "EDQU
 
 /** Does something that needs so many bytes: where the disk is full, again in the space of the index. */
 export async function inSpaceOfIndex<T>(
-  index: Pick<FileIndex, "inItsRoom">,
+  index: Pick<FileIndex, "makeRoomFor">,
   bytes: number,
   work: () => Promise<T>,
 ): Promise<T> {
   return work().catch((error) => {
-    const again = isFull(error) ? index.inItsRoom(bytes, work) : undefined;
+    const again = isFull(error) ? index.makeRoomFor(bytes, work) : undefined;
     if (again === undefined) throw error;
     return again;
   });

@@ -102,6 +102,26 @@ function bytesOf(home: string): string {
     .join("\0");
 }
 
+test("nothing is written into the room that an index makes before the work in it is done", async (t) => {
+  const home = homeFolder(t);
+  const { index, logs, close } = await open(home);
+  await sayMany(logs, "a", 1, 20);
+  await index.catchUp();
+  const work = Promise.withResolvers<void>();
+  const done = index.makeRoomFor(1, () => work.promise);
+  assert.ok(done);
+  let isWritten = false;
+  const written = index.cover("chats", false).then(() => {
+    isWritten = true;
+  });
+  for (let pass = 0; pass < 20; pass++) await nextPass();
+  assert.equal(isWritten, false);
+  work.resolve();
+  await Promise.all([done, written]);
+  await checkHas(logs, { a: 20 });
+  await close();
+});
+
 /** Changes the index through another connection, as another program does. */
 function execute(home: string, sql: string): void {
   const database = new DatabaseSync(join(home, "index.db"), { defensive: false });

@@ -431,7 +431,7 @@ export class FileIndex {
     this.#options.logger?.warn({}, "the index was damaged and is being rebuilt from the logs");
   }
 
-  /** The same, once the thread has closed the file: until then the disk keeps its bytes. */
+  /** Throws it away once the thread has closed it: until then the disk keeps its bytes. */
   async #loseAndFree(inMemory = false): Promise<void> {
     await this.#thread?.leave();
     this.lose(inMemory);
@@ -455,7 +455,7 @@ export class FileIndex {
    *
    * @returns `undefined`: the file is too small for that.
    */
-  inItsRoom<T>(bytes: number, work: () => Promise<T>): Promise<T> | undefined {
+  makeRoomFor<T>(bytes: number, work: () => Promise<T>): Promise<T> | undefined {
     const has = this.#bytes;
     if (has === 0 || has < bytes) return undefined;
     const done = this.#loseAndFree(has < bytes + emptyBytes).then(work);
