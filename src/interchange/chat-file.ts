@@ -19,8 +19,7 @@ export type Entry =
   | { readonly kind: "unreadable"; readonly reason: string };
 
 export interface RecordEntry {
-  /** `"lost"` stands for one that the file has lost. */
-  readonly kind: "message" | "foreign" | "control" | "lost";
+  readonly kind: "message" | "foreign" | "control";
   readonly record: LogRecord;
   /** To be stored before the record, which refers to it. */
   readonly file?: Uint8Array;
@@ -121,7 +120,7 @@ export type Scan = Awaited<ReturnType<typeof scan>>;
  */
 export async function scan(source: Source, form: ChatForm, zone: string) {
   const notes = new Notes();
-  const counts = { heads: 0, records: 0, messages: 0, foreign: 0, lost: 0, unreadable: 0 };
+  const counts = { heads: 0, records: 0, messages: 0, foreign: 0, unreadable: 0 };
   const setAside: SetAside[] = [];
   /** The files that its records refer to, and those that are in it. */
   const attached = new Set<string>();
@@ -154,7 +153,7 @@ export async function scan(source: Source, form: ChatForm, zone: string) {
       notes.add(...entry.notes);
       if (file !== undefined) given.add(hashOf(file));
       for (const hash of attachedIn(record)) attached.add(hash);
-      if (kind === "foreign" || kind === "lost") counts[kind]++;
+      if (kind === "foreign") counts.foreign++;
       if (kind !== "message") continue;
       counts.messages++;
       lastAt = String(record["timestamp"] || lastAt);

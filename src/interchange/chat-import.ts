@@ -92,7 +92,7 @@ async function importChat(
   const has = dryRun ? undefined : await importedInto(chats, chatId);
   setAside(report, found.setAside, found.unreadable);
   checkIsChat(found);
-  if (form === "own") checkIsWhole(found, force);
+  if (form === "own") checkIsWhole(found);
   if (found.bytes === 0) found.notes.add("the file is empty");
   const isKnown = has?.digest === found.digest;
   const isFree = isKnown || force;
@@ -136,16 +136,9 @@ function checkIsChat({ records, messages, heads, unreadable }: Scan): void {
 }
 
 /** What a file of ours lacks may be a removal of what is there. */
-function checkIsWhole(
-  { bytes, setAside: [first], lost, hasEnd, notes }: Scan,
-  force: boolean | undefined,
-): void {
-  const wrong: string[] = [];
-  if (first !== undefined) wrong.push(`its line ${first.line} is damaged: ${first.reason}`);
-  if (lost > 0) wrong.push("a record of it is missing");
-  if (bytes > 0 && !hasEnd) wrong.push("its end is missing");
-  if (wrong.length > 0 && !force) throw corrupt(`${wrong[0]}. --force takes what is there`);
-  notes.add(...wrong);
+function checkIsWhole({ bytes, setAside: [first], hasEnd }: Scan): void {
+  if (first !== undefined) throw corrupt(`its line ${first.line} is damaged: ${first.reason}`);
+  if (bytes > 0 && !hasEnd) throw corrupt("its end is missing");
 }
 
 /** When the chat that the source names, or the one that it goes to, was forgotten. */

@@ -48,7 +48,7 @@ function importCommand({ moves, companion }: InterchangeParts): AddCommand {
       )
       .option("--chat <id>", "the chat for the conversation of a reachy companion", "local:me")
       .option("--into <id>", "import a single file into this new chat", notEmpty)
-      .option("--force", "also import forgotten chats, and what is left of damaged files")
+      .option("--force", "also import forgotten chats")
       .option("--dry-run", "count the messages and chats in the source, and change nothing")
       .option(
         "--with-damage",

@@ -214,7 +214,7 @@ test("what was cleared is in no export for nanobot, and the cursor counts what i
   assert.match(await exported(throughline, "throughline"), /hunter2/);
 });
 
-test("a file of ours that was cut off is refused, unless it is forced: what hides may be missing", async () => {
+test("a file of ours that was cut off is refused, wherever: what hides may be missing", async () => {
   const before = await open();
   await before.chats.append(chat, [
     { id: "m0", role: "user", content: "my password is hunter2" },
@@ -225,10 +225,8 @@ test("a file of ours that was cut off is refused, unless it is forced: what hide
   for (let count = 1; count < lines.length; count++) {
     await using after = await open();
     const cut = `${lines.slice(0, count).join("\n")}\n`;
-    const { failed, chats } = await tryImport(after, cut, "own");
+    const { failed, chats } = await tryImport(after, cut, "own", { force: true });
     assert.match(failed[0]?.reason ?? "", /end is missing/);
     assert.deepEqual(chats, []);
-    const forced = await importInto(after, cut, "own", { force: true });
-    assert.ok(forced.chats[0]?.notes.includes("its end is missing"));
   }
 });

@@ -19,7 +19,7 @@ export interface ImportOptions {
   readonly zone: string;
   /** The chat to import into, for a source of one chat. Default: the chat that the source names. */
   readonly into?: string | undefined;
-  /** Brings back a chat that was forgotten, and takes what is left of a damaged file of ours. @default false */
+  /** Brings back a chat that was forgotten. @default false */
   readonly force?: boolean | undefined;
   /** Counts what is in the sources, compares it with nothing, and writes nothing. @default false */
   readonly dryRun?: boolean | undefined;

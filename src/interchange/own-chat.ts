@@ -21,32 +21,20 @@ import {
   whole,
 } from "../core/shape.ts";
 import { checkId } from "../core/storage/batch.ts";
-import {
-  erasedKind,
-  type LogRecord,
-  reservedHeadNames,
-  type StoredRecord,
-} from "../core/storage/log-store.ts";
+import { type LogRecord, reservedHeadNames, type StoredRecord } from "../core/storage/log-store.ts";
 import { type ChatForm, type Entry, isTooLarge } from "./chat-file.ts";
 import { refusalOf } from "./import.ts";
-
-/** Most records in a row that a file may have lost. */
-const mostLost = 100_000;
 
 export const ownChat: ChatForm = {
   *entries(line, { records }): Iterable<Entry> {
     const own = ownRecord(line);
-    if (own === undefined || own.seq <= records || own.seq > records + mostLost) {
+    if (own?.seq !== records + 1) {
       const reason = "it is no record of the chat, or not the next one";
       return yield { kind: "unreadable", reason };
     }
-    const { seq, record } = own;
+    const { record } = own;
     if (isTooLarge(record)) {
       return yield { kind: "unreadable", reason: "it is too large or too deep" };
-    }
-    for (let lost = records + 1; lost < seq; lost++) {
-      const place = { id: `lost:${lost}`, _type: "metadata", kind: erasedKind };
-      yield { kind: "lost", record: place, notes: ["a record is lost"] };
     }
     const kind = isMessage(line as StoredRecord) ? "message" : "control";
     yield { kind, record, notes: [] };
@@ -86,7 +74,7 @@ const recordId = checked(text(), (id, at) => {
   if (!isId(id)) at.says("must be the id of a record");
 });
 
-/** Of a file that has lost records no number is larger than what it has. */
+/** No number is larger than what the file has. */
 function headShape(records: number, messages: number): Shape<JsonObject> {
   const count = (otherwise: number) => whole(0, Number.MAX_SAFE_INTEGER, otherwise);
   const upTo = (most: number, otherwise = 0): Shape<number> => ({
