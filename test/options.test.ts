@@ -11,7 +11,6 @@ import { openPostgresStorage, type PostgresStorageOptions } from "../src/postgre
 let connects = 0;
 const pool = {
   on: () => undefined,
-  removeListener: () => undefined,
   connect() {
     connects++;
     return Promise.reject(new Error("nothing listens there"));
@@ -86,7 +85,6 @@ const refused: readonly [door: Door, given: readonly unknown[], message: string 
     "clock must be an object",
   ],
   ...rows("openPostgresStorage", "durability", [null, "power_cut", "off", ""]),
-  ["openPostgresStorage", [{ migrate: "yes" }, { migrate: 1 }], "migrate must be true or false"],
   ["openPostgresStorage", [{ companion: 5 }, { companion: null }], "companion must be "],
   ["startCompanion", [null, "30000", []], "the options of a companion must be "],
   ...rows("startCompanion", "saveEveryMs", [-1, "30000"]),
@@ -134,7 +132,7 @@ const names: Readonly<Record<Door, readonly string[]>> = {
     ...["maxSessionMessages", "timeZone", "sessionAgeWarningHours", "timeAwayMinutes"],
   ],
   openPostgresStorage: [
-    ...["companion", "leaseMs", "durability", "migrate", "clock", "timers", "newId", "logger"],
+    ...["companion", "leaseMs", "durability", "clock", "timers", "newId", "logger"],
   ],
   startCompanion: [
     ...["saveEveryMs", "sleepAfterBoredMs", "emotions", "memory", "timeZone"],

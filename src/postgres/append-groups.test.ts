@@ -23,7 +23,7 @@ let count = 0;
 
 before(async () => {
   pool?.setMaxListeners(0);
-  if (skip === undefined) await ensureSchema(databaseOf(pool), true);
+  if (skip === undefined) await ensureSchema(databaseOf(pool));
 });
 
 /** One server with logs `a` to `f` of two messages each, and what it asks of the database. */

@@ -48,8 +48,6 @@ export class Connection {
       /** How long the next statement may take. */
       readonly limitMs: () => number;
       readonly backend: Backend | undefined;
-      /** Registered already, so that no loss is missed. */
-      readonly losses: LossListener;
       /** As what `onLost` is given. */
       readonly onLost: () => void;
     },
@@ -59,7 +57,7 @@ export class Connection {
     this.#limitMs = options.limitMs;
     this.backend = options.backend;
     this.#lost = [options.onLost];
-    this.#losses = options.losses;
+    this.#losses = lossListenerOf(client);
     this.#losses.current = this;
   }
 
@@ -129,7 +127,7 @@ export class Connection {
 }
 
 /** Stands on a client for as long as it lives: an error without a listener ends the process. */
-export interface LossListener {
+interface LossListener {
   /** The connection that the client serves now. */
   current: Connection | undefined;
 }

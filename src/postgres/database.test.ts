@@ -203,7 +203,7 @@ test("a server that does not get what it notifies itself is refused, and leaves 
     const release = (destroy?: boolean) => client.release(destroy);
     return { query: (statement) => client.query(statement), release, on: () => undefined };
   };
-  const deaf: PostgresPool = { connect, on: () => undefined, removeListener: () => undefined };
+  const deaf: PostgresPool = { connect, on: () => undefined };
   await assert.rejects(openPostgresStorage({ pool: deaf, durability: "process", timers }), {
     code: "THROUGHLINE_CONFIGURATION",
     message: /PgBouncer must be in session mode/,

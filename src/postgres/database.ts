@@ -2,14 +2,7 @@ import { DatabaseFailure, isThroughlineError } from "../core/errors.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Epochs } from "../core/storage/cluster-leases.ts";
 import type { Calls } from "./calls.ts";
-import {
-  type Backend,
-  Connection,
-  DeadlineError,
-  type LossListener,
-  lossListenerOf,
-  within,
-} from "./connection.ts";
+import { type Backend, Connection, DeadlineError, lossListenerOf, within } from "./connection.ts";
 import { type ErrorClass, errorClass, errorCode } from "./error-class.ts";
 import type { PostgresClient, PostgresPool, PostgresStatement, Row } from "./pool.ts";
 
@@ -52,7 +45,6 @@ export type Work<T> = (connection: Connection, attempt: Attempt) => Promise<T>;
 
 /** What is known of a client since it first came out of the pool. */
 interface KnownClient {
-  readonly losses: LossListener;
   readonly backend: Backend;
   readonly generation: number;
 }
@@ -103,7 +95,10 @@ const confirm = "select pg_logical_emit_message(true, 'throughline', '')";
 const endBackend = `select pg_terminate_backend(pid, $3::bigint) from pg_stat_activity
   where pid = $1 and backend_start = $2::timestamptz`;
 
-/** Pools that are listened to for good: an error without a listener ends the process. */
+/**
+ * Pools that are listened to for good: an error without a listener ends the process, also after the storage
+ * was closed.
+ */
 const watchedPools = new WeakSet<PostgresPool>();
 
 /**
@@ -120,18 +115,15 @@ export class Database {
   readonly #onLost = () => {
     this.#generation++;
   };
-  readonly #idleError: (error: Error) => void;
 
   constructor(ports: DatabasePorts) {
     this.#ports = ports;
-    this.#idleError = (error) => {
-      const code = errorCode(error);
-      ports.logger.warn({ code }, "an idle connection to the database ended");
-    };
-    ports.pool.on("error", this.#idleError);
-    if (watchedPools.has(ports.pool)) return;
-    watchedPools.add(ports.pool);
-    ports.pool.on("error", () => undefined);
+    const { pool, logger } = ports;
+    if (watchedPools.has(pool)) return;
+    watchedPools.add(pool);
+    pool.on("error", (error) => {
+      logger.warn({ code: errorCode(error) }, "an idle connection to the database ended");
+    });
   }
 
   get pool(): PostgresPool {
@@ -222,11 +214,6 @@ export class Database {
     }
   }
 
-  /** Lets go of the pool, which stays open. */
-  close(): void {
-    this.#ports.pool.removeListener("error", this.#idleError);
-  }
-
   #left(until: number): number {
     return until - this.#ports.clock.monotonic();
   }
@@ -240,8 +227,12 @@ export class Database {
 
   #connection(client: PostgresClient, known: KnownClient, limitMs: () => number): Connection {
     const { timers } = this.#ports;
-    const { losses, backend } = known;
-    return new Connection(client, { timers, limitMs, losses, backend, onLost: this.#onLost });
+    return new Connection(client, {
+      timers,
+      limitMs,
+      backend: known.backend,
+      onLost: this.#onLost,
+    });
   }
 
   /** A client that was made since the last loss, told what every connection is told. */
@@ -269,7 +260,7 @@ export class Database {
 
   async #prepare(client: PostgresClient, until: number): Promise<KnownClient> {
     const { timers, timeoutMs } = this.#ports;
-    const losses = lossListenerOf(client);
+    lossListenerOf(client); // before anything is sent, so that no loss is missed
     const generation = this.#generation;
     const serverMs = String(Math.max(1, Math.floor((timeoutMs / 2) * 0.9)));
     try {
@@ -279,7 +270,7 @@ export class Database {
       const row = rows[0] ?? {};
       if (row["standby"] !== false) throw new StandbyError("this server takes no writes");
       const backend = { pid: Number(row["pid"]), startedAt: String(row["started_at"]) };
-      const known = { losses, backend, generation };
+      const known = { backend, generation };
       this.#known.set(client, known);
       return known;
     } catch (error) {

@@ -60,8 +60,8 @@ export class PostgresLeases implements LeasePlace {
   }
 
   async free(held: readonly HeldName[]): Promise<void> {
-    const { database, companion, channel, processId } = this.#process;
-    const payloads = held.map((name) => freedPayload(processId, name));
+    const { database, companion, channel } = this.#process;
+    const payloads = held.map(freedPayload);
     const values = [companion, ...columns(held), channel, payloads];
     const freed = await database.query({ ...statements.free, values });
     for (const row of freed) {

@@ -48,7 +48,6 @@ function listening() {
       return client;
     },
     on: () => undefined,
-    removeListener: () => undefined,
   };
   const ports = { clock, timers, logger: silentLogger };
   const database = new Database({ ...ports, pool, random: () => 0, timeoutMs: 1_000 });

@@ -15,7 +15,7 @@ import { ensureSchema } from "./schema.ts";
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;
 const pool = server?.pool(await server.newDatabase()) as pg.Pool;
-if (skip === undefined) await ensureSchema(databaseOf(pool), true);
+if (skip === undefined) await ensureSchema(databaseOf(pool));
 
 for (const name of ["an append that hides a message", "an erasure"]) {
   test(

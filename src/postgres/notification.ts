@@ -1,16 +1,14 @@
 import type { LeaseName } from "../core/storage/leases.ts";
 
-/** What a notification says: who sent it, and then one of three things. */
+/** What a notification says. */
 export type Notification =
-  /** A message, whole. */
-  | { readonly kind: "message"; readonly from: string; readonly n: number; readonly text: string }
-  /** A part of one that is too long for a notification. */
   | MessagePart
   /** A name that was released while another process waited for it. */
-  | { readonly kind: "freed"; readonly from: string; readonly name: LeaseName };
+  | { readonly kind: "freed"; readonly name: LeaseName };
 
+/** A part of a message: of a short one all of it. */
 export interface MessagePart {
-  readonly kind: "part";
+  readonly kind: "message";
   readonly from: string;
   readonly n: number;
   /** From 0. */
@@ -27,37 +25,35 @@ export interface MessagePart {
 const payloadBytes = 7_900;
 
 /**
- * A message as it is notified: whole, or in parts that are sent together. No table holds it at any
+ * A message as it is notified: in parts that are sent together, mostly one. No table holds it at any
  * time, so that forgetting has nothing to look for there.
  *
  * @param n counts what a process publishes, from 1: messages that are equal differ in it.
  */
 export function messagePayloads(from: string, n: number, text: string): readonly string[] {
-  const whole = `${JSON.stringify(["message", from, n])}\n${text}`;
-  if (Buffer.byteLength(whole) <= payloadBytes) return [whole];
   const headOf = (index: number, count: number) =>
-    `${JSON.stringify(["part", from, n, index, count])}\n`;
+    `${JSON.stringify(["message", from, n, index, count])}\n`;
   const texts = cut(text, payloadBytes - Buffer.byteLength(headOf(text.length, text.length)));
   return texts.map((part, index) => headOf(index, texts.length) + part);
 }
 
-export function freedPayload(from: string, { collection, key }: LeaseName): string {
-  return JSON.stringify(["freed", from, collection, key]);
+export function freedPayload({ collection, key }: LeaseName): string {
+  return JSON.stringify(["freed", collection, key]);
 }
 
 /** @returns `undefined` for what none of ours sent: anyone may notify a channel. */
 export function parsePayload(payload: string): Notification | undefined {
   const end = payload.indexOf("\n");
-  const [kind, from, third, fourth, fifth] = parsedList(end < 0 ? payload : payload.slice(0, end));
-  if (typeof from !== "string") return undefined;
-  if (kind === "freed" && typeof third === "string" && typeof fourth === "string") {
-    return { kind, from, name: { collection: third, key: fourth } };
+  const head = parsedList(end < 0 ? payload : payload.slice(0, end));
+  const [kind, first, second, index, count] = head;
+  if (typeof first !== "string") return undefined;
+  if (kind === "freed" && typeof second === "string") {
+    return { kind, name: { collection: first, key: second } };
   }
-  if (end < 0 || typeof third !== "number") return undefined;
-  const text = payload.slice(end + 1);
-  if (kind === "message") return { kind, from, n: third, text };
-  if (kind !== "part" || typeof fourth !== "number" || typeof fifth !== "number") return undefined;
-  return { kind, from, n: third, index: fourth, count: fifth, text };
+  const isNumbered = [second, index, count].every((each) => typeof each === "number");
+  if (kind !== "message" || end < 0 || !isNumbered) return undefined;
+  const place = { n: Number(second), index: Number(index), count: Number(count) };
+  return { kind, from: first, ...place, text: payload.slice(end + 1) };
 }
 
 /** In pieces of at most so many bytes, none of which ends within a character. */

@@ -41,5 +41,4 @@ export interface PostgresPool {
   readonly waitingCount?: number | undefined;
   connect(): Promise<PostgresClient>;
   on(event: "error", listener: (error: Error) => void): unknown;
-  removeListener(event: "error", listener: (error: Error) => void): unknown;
 }

@@ -155,7 +155,6 @@ function mortal(pool: pg.Pool, member: Member): PostgresPool {
   return {
     connect: () => (member.isDead ? new Promise(() => undefined) : pool.connect()),
     on: (event, listener) => pool.on(event, listener),
-    removeListener: (event, listener) => pool.removeListener(event, listener),
   };
 }
 

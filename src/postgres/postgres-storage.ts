@@ -99,7 +99,6 @@ export class PostgresStorage implements Storage {
   async #close(): Promise<void> {
     await this.#context.calls.close();
     await this.cluster.close();
-    this.#context.database.close();
   }
 }
 

@@ -62,11 +62,6 @@ export interface PostgresStorageOptions {
    * @default "power-cut"
    */
   readonly durability?: Durability | undefined;
-  /**
-   * Whether the schema is created if it is not there.
-   * @default true
-   */
-  readonly migrate?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly timers?: Timers | undefined;
   readonly newId?: NewId | undefined;
@@ -78,7 +73,6 @@ const defaults = {
   timeoutMs: 10_000,
   leaseMs: 5_000,
   durability: "power-cut",
-  migrate: true,
   clock: systemClock,
   timers: systemTimers,
   newId: randomId,
@@ -96,7 +90,7 @@ const checks: Checks<PostgresStorageOptions> = {
  * Opens a companion's logs and documents in PostgreSQL. Any number of processes may have them open.
  *
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: no such `durability`, a pool of one connection, a
- * database too weak, without the schema, or whose encoding is not UTF8, a role without a right, a pooler
+ * database too weak or whose encoding is not UTF8, a role without a right, a pooler
  * that loses notifications, a clock that is wrong; the message says which.
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version changed the schema.
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the database did not answer in time.
@@ -105,27 +99,21 @@ export async function openPostgresStorage(
   options: PostgresStorageOptions,
 ): Promise<PostgresStorage> {
   const what = "the options of openPostgresStorage";
-  const resolved = resolveOptions(what, options, defaults, checks);
   const { pool, companion, timeoutMs, leaseMs, durability, newId, clock, timers, logger } =
-    resolved;
+    resolveOptions(what, options, defaults, checks);
   checkKey(companion, "companion", longestName);
   checkPool(pool);
   const random = () => randomOf(newId());
   const database = new Database({ pool, clock, timers, logger, random, timeoutMs });
-  try {
-    await checkSettings(database, durability);
-    await checkClock(database, clock, logger);
-    await ensureSchema(database, resolved.migrate);
-    await checkRights(database);
-    const epochs: Epochs = new Map();
-    const shared = { database, newId, epochs, companion, clock, timers, logger };
-    const cluster = new PostgresCluster(shared, leaseMs);
-    await cluster.open();
-    return new PostgresStorage({ ...shared, calls: new Calls() }, cluster);
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+  await checkSettings(database, durability);
+  await checkClock(database, clock, logger);
+  await ensureSchema(database);
+  await checkRights(database);
+  const epochs: Epochs = new Map();
+  const shared = { database, newId, epochs, companion, clock, timers, logger };
+  const cluster = new PostgresCluster(shared, leaseMs);
+  await cluster.open();
+  return new PostgresStorage({ ...shared, calls: new Calls() }, cluster);
 }
 
 /** One connection listens for good: with no other the first call would wait for its deadline. */

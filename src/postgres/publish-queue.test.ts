@@ -14,7 +14,6 @@ test("while the database is away 10,000 messages wait, and closing waits for one
   const pool: PostgresPool = {
     connect: () => Promise.reject(new Error("away")),
     on: () => undefined,
-    removeListener: () => undefined,
   };
   const database = new Database({ ...ports, pool, random: () => 0, timeoutMs: 30 });
   const queue = new PublishQueue({ ...ports, database, channel: "ours", processId: "p" });

@@ -19,7 +19,7 @@ const durability = "process";
 
 /** Asserts that what the database has is whole: the storage needs nothing more. */
 async function assertWhole(): Promise<void> {
-  await using storage = await openPostgresStorage({ pool, durability, migrate: false });
+  await using storage = await openPostgresStorage({ pool, durability });
   const log = storage.logs("chats", contractProjection);
   await log.append("telegram:42", [message("m1")]);
   assert.equal((await log.tail("telegram:42", 1))?.seq, 1);
@@ -61,11 +61,11 @@ test("a creation of the schema killed after any statement leaves nothing or all;
   for (let statements = 1, died = true; died; statements += step) {
     await dropSchema();
     const { dying, state } = dyingPool(statements);
-    const outcome = await ensureSchema(databaseOf(dying), true).then(() => "created", errorName);
+    const outcome = await ensureSchema(databaseOf(dying)).then(() => "created", errorName);
     died = state.isDead;
     assert.equal(outcome === "created", !died, `statement ${statements}: ${outcome}`);
     const [row] = (await pool.query("select to_regnamespace('throughline') as there")).rows;
-    if (row.there === null) await ensureSchema(alive, true);
+    if (row.there === null) await ensureSchema(alive);
     await assertWhole();
   }
 });
@@ -89,17 +89,6 @@ test(`${starts} processes that start on an empty database at once all open it`, 
   );
   await Promise.all(opened.map((storage) => storage.close()));
   assert.equal((await pool.query("select number from throughline.migrations")).rowCount, 1);
-});
-
-test("with `migrate: false` an empty database is refused, and one with the schema is opened", {
-  skip,
-}, async () => {
-  await dropSchema();
-  await assert.rejects(openPostgresStorage({ pool, durability, migrate: false }), (error) =>
-    isThroughlineError(error, "THROUGHLINE_CONFIGURATION"),
-  );
-  await ensureSchema(databaseOf(pool), true);
-  await assertWhole();
 });
 
 test("a role that may not create the schema is told that", { skip }, async (t) => {
@@ -156,21 +145,9 @@ test("the rights of the guide are enough, also on a table of a later version; wi
   }
 });
 
-test("the schema of a development version is refused, and left untouched", { skip }, async () => {
-  await dropSchema();
-  await ensureSchema(databaseOf(pool), true);
-  await pool.query("update throughline.migrations set number = 1, works_from = 1");
-  await assert.rejects(openPostgresStorage({ pool, durability }), {
-    code: "THROUGHLINE_CONFIGURATION",
-    message: /the database has the schema of a development version: use a new database/,
-  });
-  const { rows } = await pool.query("select number from throughline.migrations");
-  assert.deepEqual(rows, [{ number: 1 }]);
-});
-
 test("beside a later version that only added something, this one works on", { skip }, async () => {
   await dropSchema();
-  await ensureSchema(databaseOf(pool), true);
+  await ensureSchema(databaseOf(pool));
   await pool.query("insert into throughline.migrations values ($1, $2)", [
     schemaVersion + 1,
     schemaVersion,
@@ -183,7 +160,7 @@ test("a schema that a later version changed is refused as newer, and left untouc
   skip,
 }, async () => {
   await dropSchema();
-  await ensureSchema(databaseOf(pool), true);
+  await ensureSchema(databaseOf(pool));
   await pool.query("insert into throughline.migrations values ($1, $1)", [schemaVersion + 1]);
   await assert.rejects(openPostgresStorage({ pool, durability }), (error) =>
     isThroughlineError(error, "THROUGHLINE_NEWER_FORMAT"),

@@ -1,5 +1,4 @@
 import { DatabaseFailure, ThroughlineError } from "../core/errors.ts";
-import { misconfigured } from "../core/options.ts";
 import type { Connection } from "./connection.ts";
 import type { Database } from "./database.ts";
 import { sqlState } from "./error-class.ts";
@@ -104,12 +103,10 @@ const statements: readonly string[] = [
  * anything is enough.
  *
  * @throws ThroughlineError `THROUGHLINE_NEWER_FORMAT`: a later version changed what this code needs.
- * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it is not there, and `mayCreate` is false or
- * the role may not create it; or it is that of a development version.
+ * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: it is not there, and the role may not create it.
  */
-export async function ensureSchema(database: Database, mayCreate: boolean): Promise<void> {
+export async function ensureSchema(database: Database): Promise<void> {
   if (await database.attempt(isThere)) return;
-  if (!mayCreate) throw misconfigured("the database has no schema of Throughline");
   try {
     await database.transaction(create);
   } catch (error) {
@@ -142,12 +139,8 @@ async function isThere(connection: Connection): Promise<boolean> {
   const [table] = await connection.run({ text });
   if (table?.["there"] !== true) return false;
   const [row] = await connection.run({
-    text: "select max(number) as number, max(works_from) as needed from throughline.migrations",
+    text: "select max(works_from) as needed from throughline.migrations",
   });
-  // Versions 1 and 2 were in no release, and nothing converts them.
-  if (Number(row?.["number"] ?? schemaVersion) < schemaVersion) {
-    throw misconfigured("the database has the schema of a development version: use a new database");
-  }
   const needed = Number(row?.["needed"] ?? 0);
   if (needed <= schemaVersion) return needed > 0;
   const message = `the database needs a program that knows version ${needed} of its schema`;

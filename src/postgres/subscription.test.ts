@@ -22,7 +22,7 @@ function told(received: string): string {
     const [, from = "", n = "", part] = /^(\D+)(\d+)(?:\.(\d))?$/.exec(word) ?? [];
     if (word === "close") subscription.close();
     else if (word === "free") {
-      subscription.receive(freedPayload("own", { collection: "chats", key: "freed" }));
+      subscription.receive(freedPayload({ collection: "chats", key: "freed" }));
     } else {
       const text = part === undefined ? `{"n":${n}}` : long;
       const payloads = messagePayloads(from, Number(n), text);

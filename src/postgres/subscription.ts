@@ -1,6 +1,6 @@
 import { Lru } from "../core/lru.ts";
 import type { LeaseName } from "../core/storage/leases.ts";
-import { type MessagePart, type Notification, parsePayload } from "./notification.ts";
+import { type MessagePart, parsePayload } from "./notification.ts";
 
 /** What it tells. */
 interface SubscriptionEvents {
@@ -37,7 +37,7 @@ export class Subscription {
       return;
     }
     if (got.from === this.#processId) return;
-    const text = got.kind === "message" ? got.text : this.#joined(got);
+    const text = this.#joined(got);
     if (text !== undefined && this.#isNext(got)) this.#events.message(text, got.from);
   }
 
@@ -47,7 +47,7 @@ export class Subscription {
     this.#begun = undefined;
   }
 
-  /** @returns the message, with its last part. One of which a part was missed never comes. */
+  /** @returns the message, with its last part. One of which a part is missing never comes. */
   #joined({ from, n, index, count, text }: MessagePart): string | undefined {
     const begun = index === 0 ? { from, n, texts: [] } : this.#begun;
     this.#begun = undefined;
@@ -59,7 +59,7 @@ export class Subscription {
   }
 
   /** If the sender repeats one because it cannot tell whether it was sent, it is received once. */
-  #isNext({ from, n }: Exclude<Notification, { kind: "freed" }>): boolean {
+  #isNext({ from, n }: MessagePart): boolean {
     const last = this.#last.peek(from);
     if (last !== undefined && n <= last) return false;
     this.#last.set(from, n);

@@ -29,7 +29,7 @@ test("whatever a database that is not there does, it is waited for until the dea
     const { default: pg } = await import(${JSON.stringify(import.meta.resolve("pg"))});
     const { openPostgresStorage } = await import(${url("postgres.ts")});
     const forEver = () => new Promise(() => {});
-    const silent = { on() {}, removeListener() {} };
+    const silent = { on() {} };
     for (const pool of [${Object.values(pools).join(", ")}]) {
       const started = performance.now();
       const error = await openPostgresStorage({ pool, timeoutMs: ${timeoutMs} }).catch((error) => error);

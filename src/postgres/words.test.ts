@@ -16,7 +16,7 @@ let count = 0;
 
 before(async () => {
   pool?.setMaxListeners(0);
-  if (skip === undefined) await ensureSchema(databaseOf(pool), true);
+  if (skip === undefined) await ensureSchema(databaseOf(pool));
 });
 
 const tea = (id: string) => message(id, "tea");

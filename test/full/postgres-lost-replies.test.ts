@@ -10,7 +10,7 @@ import { noPostgres, withPostgres } from "../support/test-postgres.ts";
 const skip = noPostgres();
 const server = skip === undefined ? await withPostgres() : undefined;
 const pool = server?.pool(await server.newDatabase()) as pg.Pool;
-if (skip === undefined) await ensureSchema(databaseOf(pool), true);
+if (skip === undefined) await ensureSchema(databaseOf(pool));
 
 for (const [name, call] of Object.entries(storeCalls)) {
   for (const loss of ["request", "reply"] as const) {

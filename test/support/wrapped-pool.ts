@@ -15,7 +15,6 @@ export type Query = (
 export class WrappedPool implements PostgresPool {
   // Whoever made the pool listens to its errors.
   readonly on = () => undefined;
-  readonly removeListener = () => undefined;
   readonly #pool: pg.Pool;
   readonly #query: Query;
   readonly #clients = new WeakMap<pg.PoolClient, PostgresClient>();
