@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { chatZone } from "../../core/chat/chat-head.ts";
+import { chatZone, startFor } from "../../core/chat/chat-head.ts";
 import { takeBackFrom } from "../../core/chat/erasure.ts";
 import { exactOf, keepExact } from "../../core/chat/exact.ts";
 import { judge } from "../../core/chat/freshness.ts";
@@ -61,7 +61,7 @@ export class ItemLog {
     const { head } = await this.#throughline.chats.state(this.#chatId);
     const found: Entry[] = [];
     if (head === undefined || limit <= 0) return found;
-    const from = Math.max(head.clear_seq ?? 0, this.#start(head, isTurn));
+    const from = this.#start(head, isTurn);
     const isForward = after !== undefined;
     const inOrder = () => (isForward ? found : found.reverse());
     const size = Math.min(limit, pageSize);
@@ -215,17 +215,15 @@ export class ItemLog {
     return message.hidden ? [] : itemsOf(message, this.#dialect);
   }
 
-  /** The number of the record after which the current period begins. */
+  /** The number of the record after which what is said now belongs together: a clear, or the current period. */
   #start(head: NonNullable<Transaction["head"]>, isTurn: boolean): number {
-    const { session: period, provider_start: starts = {} } = head;
-    if (period === null) return 0;
     const { rules, ports } = this.#throughline;
     const { framework: provider } = this.#dialect;
     const now = ports.clock.now();
     const timeZone = chatZone(head) ?? rules.timeZone;
-    const judged = { state: period, provider, now, rules, timeZone, isQueued: isTurn };
-    if (judge(judged).ends !== "nothing") return Number.MAX_SAFE_INTEGER;
-    return Math.max(period.start_seq, starts[provider] ?? 0);
+    const state = head.session ?? undefined;
+    const { ends } = judge({ state, provider, now, rules, timeZone, isQueued: isTurn });
+    return ends === "nothing" ? startFor(head, provider) : Number.MAX_SAFE_INTEGER;
   }
 }
 

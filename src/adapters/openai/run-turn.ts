@@ -211,30 +211,20 @@ export class RunTurn {
   ): Promise<void> {
     const { chats } = this.#throughline;
     const { id } = turn.user;
-    const assertThere = async () => {
-      const user = await chats.logs.find(this.#chatId, id);
-      if (user === undefined) throw notFound(this.#chatId, "message");
-    };
-    // It may have begun again, without what was said before.
-    await assertThere().catch(async (error) => {
-      await this.end();
-      throw error;
-    });
-    const inputs = await this.#log.inputs(items, undefined, id);
-    await assertThere();
     try {
-      await store(inputs);
-    } catch (error) {
-      const isEnded = isThroughlineError(
-        error,
-        "THROUGHLINE_CONFLICT",
-        "THROUGHLINE_OUTCOME_UNKNOWN",
-      );
-      if (!isEnded) throw error;
-      await chats.changeExisting(this.#chatId, async (transaction) => {
-        await assertThere();
-        for (const input of inputs) await chats.appendTo(transaction, { ...input, turn: id });
+      const inputs = await this.#log.inputs(items, undefined, id);
+      await store(inputs).catch(async (error) => {
+        unless("THROUGHLINE_CONFLICT", "THROUGHLINE_OUTCOME_UNKNOWN")(error);
+        await chats.changeExisting(this.#chatId, async (transaction) => {
+          // It may have begun again, without what was said before.
+          const user = await chats.logs.find(this.#chatId, id);
+          if (user === undefined) throw notFound(this.#chatId, "message");
+          for (const input of inputs) await chats.appendTo(transaction, { ...input, turn: id });
+        });
       });
+    } catch (error) {
+      if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) await this.end();
+      throw error;
     }
   }
 

@@ -140,19 +140,18 @@ export class ThroughlineSession {
     const digest = digestOf(transaction);
     const operation = { hash: sha256(operationId).toString("hex"), digest };
     const isAppend = transaction.type === "append_items";
-    const limit = isAppend ? 0 : transaction.expectedSuffix.length;
+    const expected = isAppend ? [] : transaction.expectedSuffix;
     const { chats } = this.#throughline;
     const { head } = await chats.state(this.#chatId);
     if (await this.#isApplied(head?.clear_seq, operation)) return;
     const added = isAppend ? this.#turn.unstored(transaction.items) : transaction.replacement;
     const decide = (items: readonly Item[]): Rewrite => {
-      const keep = items.length - limit;
-      const found = limit === 0 ? [] : items.slice(Math.max(0, keep));
-      const expected = isAppend ? [] : transaction.expectedSuffix;
+      const keep = items.length - expected.length;
+      const found = items.slice(Math.max(0, keep));
       if (keep >= 0 && digestOf(found) === digestOf(expected)) return { keep, items: added };
       throw conflict("Session history suffix no longer matches the transaction precondition.");
     };
-    await this.#log.rewrite(limit, decide, async (change: Transaction) => {
+    await this.#log.rewrite(expected.length, decide, async (change: Transaction) => {
       const { clear_seq: clearSeq } = change.head;
       if (await this.#isApplied(clearSeq, operation)) return false;
       change.control("metadata", { operation: digest }, operationKey(clearSeq, operation.hash));
