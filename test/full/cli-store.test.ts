@@ -165,7 +165,7 @@ test("doctor tells the server, what it keeps, its schema, its connections, and r
   assert.match(says("store.role"), /^note .*superuser/);
   assert.match(says("store.tls"), /^ok .* stays on this machine$/);
   assert.match(says("store.schema"), /^ok version \d+; this program knows \d+$/);
-  assert.match(says("store.pool"), /^ok a round trip takes \d+\.\d ms; \d+ of \d+ connections/);
+  assert.match(says("store.pool"), /^ok \d+ of \d+ connections/);
   assert.match(says("store.logs"), /^ok \d+ records in \d+ logs, all of them read$/);
   assert.equal(findings.damaged, false);
 });

@@ -7,7 +7,6 @@ import { within } from "../connection.ts";
 import { schemaVersion } from "../schema.ts";
 
 type Row = Readonly<Record<string, unknown>>;
-type Ask = (text: string) => Promise<Row>;
 
 /** What is known of a database. */
 export interface DatabaseChecks {
@@ -51,7 +50,7 @@ export async function checkDatabase(
   const client = await pool.connect();
   // The query rejects when the connection breaks; without a listener the process would end.
   client.on("error", () => undefined);
-  const ask: Ask = async (text) => {
+  const ask = async (text: string): Promise<Row> => {
     const asked = client.query<Record<string, unknown>>(text);
     const { rows } = await within(asked, systemTimers, silenceMs);
     return rows[0] ?? {};
@@ -61,29 +60,16 @@ export async function checkDatabase(
     const row = await ask(about);
     const hasSchema = row["has_schema"] === true;
     const { version } = hasSchema ? await ask(migrated) : {};
-    const checks = checksOf(row, location, { version, tripMs: await medianTripMs(ask) });
-    return { checks, hasSchema };
+    return { checks: checksOf(row, location, version), hasSchema };
   } finally {
     client.release(true);
   }
 }
 
-const roundTrips = 5;
-
-async function medianTripMs(ask: Ask): Promise<number> {
-  const times: number[] = [];
-  for (let trip = 0; trip < roundTrips; trip++) {
-    const start = performance.now();
-    await ask("select 1");
-    times.push(performance.now() - start);
-  }
-  return times.sort((a, b) => a - b)[Math.floor(roundTrips / 2)] ?? 0;
-}
-
 function checksOf(
   row: Row,
   { says: place, isLocal, connections }: PostgresLocation,
-  { version, tripMs }: { readonly version: unknown; readonly tripMs: number },
+  version: unknown,
 ): readonly Check[] {
   const check = (id: string, isNote: boolean, says: string): Check => {
     return { id, status: isNote ? "note" : "ok", says };
@@ -106,9 +92,7 @@ function checksOf(
     version === undefined
       ? "no schema yet. The first start creates it"
       : `version ${version}; this program knows ${schemaVersion}`;
-  const pool =
-    `a round trip takes ${tripMs.toFixed(1)} ms; ${used} of ${most} connections are ` +
-    `in use, and a Throughline server takes up to ${connections}`;
+  const pool = `${used} of ${most} connections are in use, and a Throughline server takes up to ${connections}`;
   return [
     check("store", isStandby, `PostgreSQL ${row["version"]} at ${place}, ${server}`),
     check("store.durability", isWeak, `${said}${weak}`),
