@@ -51,7 +51,7 @@ interface Counted {
 /** A format of files that are one chat. */
 export interface ChatForm {
   /** What an object is that is neither a part of the head nor an attachment. */
-  entries(object: JsonObject, at: At): Iterable<Entry>;
+  entry(object: JsonObject, at: At): Entry;
   /**
    * Adds a metadata line to what those before it said.
    *
@@ -86,28 +86,29 @@ export async function* readEntries(
 ): AsyncGenerator<readonly [Line, Entry]> {
   let records = 0;
   for await (const line of splitLines(bytes, maxLineBytes)) {
-    for (const entry of entriesOf(line, form, { zone, records })) {
-      if ("record" in entry) records++;
-      yield [line, entry];
-    }
+    const entry = entryOf(line, form, { zone, records });
+    if (entry === undefined) continue;
+    if ("record" in entry) records++;
+    yield [line, entry];
   }
 }
 
-function entriesOf(line: Line, form: ChatForm, at: Pick<At, "records" | "zone">): Iterable<Entry> {
+/** `undefined`: the line is empty. */
+function entryOf(line: Line, form: ChatForm, at: Pick<At, "records" | "zone">): Entry | undefined {
   const { bytes } = line;
   if (bytes === undefined) {
-    return [{ kind: "unreadable", reason: `the line is longer than ${maxLineBytes} bytes` }];
+    return { kind: "unreadable", reason: `the line is longer than ${maxLineBytes} bytes` };
   }
   const read = readLine(bytes);
-  if (read === undefined) return [];
-  if ("reason" in read) return [{ kind: "unreadable", reason: read.reason }];
+  if (read === undefined) return undefined;
+  if ("reason" in read) return { kind: "unreadable", reason: read.reason };
   const { object, notes } = read;
   const { _type, kind } = object;
   const isHead = kind === undefined || kind === "log" || kind === "commit";
-  if (_type === "metadata" && isHead) return [{ kind: "head", fields: object }];
+  if (_type === "metadata" && isHead) return { kind: "head", fields: object };
   const part = attachmentPart(object);
-  if (part !== undefined) return [{ kind: "attachment", part }];
-  return form.entries(object, { ...at, line: { ...line, bytes }, notes });
+  if (part !== undefined) return { kind: "attachment", part };
+  return form.entry(object, { ...at, line: { ...line, bytes }, notes });
 }
 
 /** What a first reading of a file finds. */

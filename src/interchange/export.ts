@@ -16,7 +16,7 @@ export const exportFormats = ["nanobot", "ductor", "throughline"] as const;
 export type ExportFormat = (typeof exportFormats)[number];
 
 /** A file to write, in bounded memory: `pieces` is read once. */
-export interface ExportFile {
+interface ExportFile {
   readonly name: string;
   /** Absent for a file of all chats. */
   readonly chatId?: string;

@@ -17,11 +17,11 @@ const seedNames = ["key", "created_at", "updated_at", "metadata", "last_consolid
 const keptChars = 64 * 1024;
 
 export const nanobotChat: ChatForm = {
-  entries(object, at): readonly Entry[] {
-    const entry = entryOf(object, at);
-    if (!isTooLarge(entry.record)) return [{ ...entry, notes: [...entry.notes, ...at.notes] }];
+  entry(object, at): Entry {
+    const entry = recordOf(object, at);
+    if (!isTooLarge(entry.record)) return { ...entry, notes: [...entry.notes, ...at.notes] };
     const reason = "it is too large or too deep";
-    return [withWholeBeside(entry, object) ?? { kind: "unreadable", reason }];
+    return withWholeBeside(entry, object) ?? { kind: "unreadable", reason };
   },
 
   joined(before, { _type, kind, ...given }) {
@@ -64,7 +64,7 @@ export const nanobotChat: ChatForm = {
   },
 };
 
-function entryOf(object: JsonObject, { line, zone }: At): RecordEntry {
+function recordOf(object: JsonObject, { line, zone }: At): RecordEntry {
   const id = idOf(line);
   if (object["_type"] !== "metadata") return seedRecord(object, id, zone);
   // A line that claims to be one of our control records is not one.

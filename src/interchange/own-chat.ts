@@ -26,18 +26,15 @@ import { type ChatForm, type Entry, isTooLarge } from "./chat-file.ts";
 import { refusalOf } from "./import.ts";
 
 export const ownChat: ChatForm = {
-  *entries(line, { records }): Iterable<Entry> {
+  entry(line, { records }): Entry {
     const own = ownRecord(line);
     if (own?.seq !== records + 1) {
-      const reason = "it is no record of the chat, or not the next one";
-      return yield { kind: "unreadable", reason };
+      return { kind: "unreadable", reason: "it is no record of the chat, or not the next one" };
     }
     const { record } = own;
-    if (isTooLarge(record)) {
-      return yield { kind: "unreadable", reason: "it is too large or too deep" };
-    }
+    if (isTooLarge(record)) return { kind: "unreadable", reason: "it is too large or too deep" };
     const kind = isMessage(line as StoredRecord) ? "message" : "control";
-    yield { kind, record, notes: [] };
+    return { kind, record, notes: [] };
   },
 
   joined(before, { _type, kind, ...given }) {
