@@ -1,5 +1,7 @@
 // A recorder whose buffers are full, and what it is fed with.
 import { type Clock, systemClock } from "../src/core/clock.ts";
+import { silentLogger } from "../src/core/logger.ts";
+import { systemTimers } from "../src/core/timers.ts";
 import type { PackageSink } from "../src/moments/package/package-sink.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import type { MomentInput } from "../src/moments/record/label.ts";
@@ -58,6 +60,8 @@ export function fullRecorder(sink: PackageSink): FullRecorder {
   const recorder = new MomentRecorder({
     sink,
     clock,
+    timers: systemTimers,
+    logger: silentLogger,
     sessionId: "a1b2c3d4",
     software: { name: "bench", version: "0.0.0" },
     consent: {

@@ -437,7 +437,8 @@ test("retracting a package that only the bucket has is answered as pending; one 
   });
   await c.moments.agree({ messages: true, upload: true, wording: consentWording, by: "a test" });
   const receipt = recorder.record({ sentiment: "positive", what: "the joke", source: "http" });
-  await receipt.whenUploaded();
+  await receipt.whenDurable();
+  assert.equal(receipt.uploaded, true);
   const { name } = receipt;
   const { packages } = await c.get("/api/feedback");
   const [shown, ...more] = schemas.packageList.parse({ packages, cursor: null }).packages;

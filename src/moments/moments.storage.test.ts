@@ -62,8 +62,9 @@ test("in mode s3 the reply to the manifest is lost: the copy on the disk is that
   const does = { kind: "lose_reply" } as const;
   server.fail({ operation: "PutObject", key: /feedback\.json$/, times: 1, does });
   const receipt = moments.recorder.record(praise);
-  await receipt.whenUploaded();
-  assert.equal(moments.statistics().outbox?.dead, 0);
+  await receipt.whenDurable();
+  await moments.upload();
+  assert.deepEqual([receipt.uploaded, moments.statistics().outbox?.dead], [true, 0]);
 });
 
 test("in mode s3 what nobody agreed to upload stays on the disk, and the bucket is not asked", async (t) => {
@@ -184,7 +185,8 @@ test("forgetting a chat while no moments are kept takes back what waits to be se
   const first = await openThroughline({ home });
   const moments = await started(first, { s3 });
   feed(moments);
-  await moments.recorder.record(praise).whenUploaded();
+  await moments.recorder.record(praise).whenDurable();
+  await moments.upload();
   server.fail({ operation: "PutObject", times: 1_000, does: { kind: "reset" } });
   await moments.recorder.record({ ...praise, what: "the second" }).whenDurable();
   await first.chats.append("a", [{ role: "user", content: "Tell me a joke" }]);
@@ -238,9 +240,11 @@ async function world(t: TestContext) {
   return { server, home, s3, run, keys, names };
 }
 
-async function recorded({ recorder }: Moments, more: object = {}): Promise<string> {
-  const receipt = recorder.record({ ...praise, ...more });
-  await receipt.whenUploaded();
+async function recorded(moments: Moments, more: object = {}): Promise<string> {
+  const receipt = moments.recorder.record({ ...praise, ...more });
+  await receipt.whenDurable();
+  await moments.upload();
+  assert.equal(receipt.uploaded, true);
   return receipt.name;
 }
 
@@ -274,7 +278,7 @@ test("in mode s3 the key of a moment that went by the disk is known once its cop
     const receipt = moments.recorder.record({ ...praise, ...keyed });
     await receipt.whenDurable();
     await moments.upload();
-    await receipt.whenUploaded();
+    assert.equal(receipt.uploaded, true);
     return receipt.name;
   });
   assert.deepEqual(files(join(at.home, "feedback")), [`${name}.status.json`]);

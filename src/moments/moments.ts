@@ -160,7 +160,7 @@ export class Moments implements AsyncDisposable {
   /** Tries again now what is pending or dead. Resolves when nothing is due any more. */
   async upload(): Promise<void> {
     const { loop } = this.#parts;
-    loop?.probe();
+    await loop?.probe();
     await loop?.idle();
   }
 
@@ -249,7 +249,6 @@ export async function openParts(
     sink: sending?.sink ?? packages,
     agreed,
     known: (id) => receiptOf(id, packages),
-    uploads: mode !== "local",
     onEvent: events.tell,
   });
   sending?.loop.onUploaded((name) => recorder.uploaded(name));

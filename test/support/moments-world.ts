@@ -1,6 +1,7 @@
 // A recorder over a directory of packages on a simulated disk, and exports of what is in it: the
 // whole way from what was said to what is trained.
 import assert from "node:assert/strict";
+import { silentLogger } from "../../src/core/logger.ts";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import { exportFeedback } from "../../src/moments/export/export-feedback.ts";
 import type { FeedbackExportOptions } from "../../src/moments/export/selection.ts";
@@ -41,6 +42,7 @@ export class MomentsWorld {
     let seed = 0;
     this.recorder = new MomentRecorder({
       ...{ sink: opened.packages, clock: this.clock, timers: this.timers, sessionId: "a1b2c3d4" },
+      logger: silentLogger,
       ...{ software: { name: "throughline", version: "0.0.0" }, consent: everything },
       random: (bytes) => bytes.fill(++seed),
       ...options,

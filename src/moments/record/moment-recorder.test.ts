@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { isThroughlineError } from "../../core/errors.ts";
+import { silentLogger } from "../../core/logger.ts";
 import { pcmParts } from "../package/content.ts";
 import {
   type PackageSink,
@@ -53,6 +54,7 @@ function recorder(options: Partial<RecorderOptions> = {}) {
     consent: agreed,
     clock,
     timers,
+    logger: silentLogger,
     random: (bytes) => bytes.fill(++seed),
     onEvent: (event) => events.push(event),
     ...options,

@@ -1,10 +1,8 @@
-import { type Clock, systemClock } from "../../core/clock.ts";
 import { ThroughlineError } from "../../core/errors.ts";
 import { fillWithRandom } from "../../core/ids.ts";
-import { type Logger, silentLogger } from "../../core/logger.ts";
 import { Lru } from "../../core/lru.ts";
+import type { Runtime } from "../../core/runtime.ts";
 import { sha256 } from "../../core/sha256.ts";
-import { systemTimers, type Timers } from "../../core/timers.ts";
 import type { MomentsOptions } from "../options.ts";
 import {
   makeUuidV7,
@@ -73,7 +71,9 @@ type Stream = (typeof streams)[number];
 
 type Recording = "sessionId" | "software" | "consent" | "encoder";
 
-export interface RecorderOptions extends Pick<MomentsOptions, Recording> {
+export interface RecorderOptions
+  extends Pick<MomentsOptions, Recording>,
+    Pick<Runtime, "clock" | "timers" | "logger" | "keepPhotoMetadata"> {
   /** Where moments are kept. */
   readonly sink: PackageSink;
   /** What was agreed to in an earlier run, as it was kept. It goes before `consent`. */
@@ -84,25 +84,11 @@ export interface RecorderOptions extends Pick<MomentsOptions, Recording> {
   readonly readFile?: ReadFile;
   /** Told in order. Must not throw. */
   readonly onEvent?: (event: MomentEvent) => void;
-  /** Whether this run uploads packages: `whenUploaded` rejects where none does. @default true */
-  readonly uploads?: boolean;
-  /** Whether pictures keep place, device and time, as the camera wrote them. @default false */
-  readonly keepPhotoMetadata?: boolean | undefined;
-  readonly clock?: Clock;
-  readonly timers?: Timers;
-  readonly logger?: Logger;
-  /** Fills bytes at random. */
+  /** Fills bytes at random. @default by the machine */
   readonly random?: (bytes: Uint8Array) => void;
 }
 
-const defaults = {
-  readFile: async () => undefined,
-  uploads: true,
-  clock: systemClock,
-  timers: systemTimers,
-  logger: silentLogger,
-  random: fillWithRandom,
-};
+const defaults = { readFile: async () => undefined, random: fillWithRandom };
 
 export interface MomentStats {
   readonly messages: number;
@@ -283,7 +269,7 @@ export class MomentRecorder {
    */
   record(input: MomentInput): Receipt {
     const label = checkLabel(input);
-    const { clock, random, uploads } = this.#options;
+    const { clock, random } = this.#options;
     const zero = { atMs: this.#buffers.now(), wallMs: clock.now() };
     const { idempotencyKey: key, chatId: ofChat = null } = input;
     // A key of a chat makes the same id in every run, so that what it recorded is found again.
@@ -292,7 +278,7 @@ export class MomentRecorder {
     const uuid = makeUuidV7(zero.wallMs, fill);
     const id = packageId(uuid);
     const known = this.#options.known?.(id);
-    const first = this.#receipts.peek(id) ?? (known && new Receipt(known, uploads));
+    const first = this.#receipts.peek(id) ?? (known && new Receipt(known));
     if (first !== undefined) {
       if (sentimentOf(first.name) === label.sentiment) return first;
       throw new ThroughlineError("this id was used for a reaction of the other sentiment", {
@@ -325,7 +311,7 @@ export class MomentRecorder {
     const reduced = isOld ? ("old_target" as const) : inTime;
     for (const [name, read] of this.#live) captured.set(name, read());
     const kept = { ...state, accepted: true };
-    const receipt = new Receipt(reduced === null ? kept : { ...kept, reduced }, uploads);
+    const receipt = new Receipt(reduced === null ? kept : { ...kept, reduced });
     const lastSeq = seen.at(-1)?.seq ?? 0;
     const consent = this.#consent;
     const trigger = { ...words, receipt, zero, uuid, label, input, consent, reduced, lastSeq };

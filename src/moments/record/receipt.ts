@@ -1,5 +1,4 @@
 import { ThroughlineError } from "../../core/errors.ts";
-import { awaited } from "../../core/timers.ts";
 import type { SaveFailure } from "../package/package-sink.ts";
 import type { Reduced } from "../package/record.ts";
 
@@ -45,17 +44,11 @@ export class Receipt {
   #state: ReceiptState;
   readonly #decided = Promise.withResolvers<void>();
   readonly #durable = Promise.withResolvers<void>();
-  readonly #uploaded = Promise.withResolvers<void>();
 
-  /** @param uploads whether this run uploads packages. */
-  constructor(state: ReceiptState, uploads = true) {
+  constructor(state: ReceiptState) {
     this.#state = state;
-    if (!uploads && !state.uploaded) {
-      const says = "nothing is uploaded: the storage mode is local";
-      this.#uploaded.reject(new ThroughlineError(says, { code: "THROUGHLINE_CONFIGURATION" }));
-    }
-    // Not every promise is asked for. Those who ask still get the rejection.
-    for (const { promise } of [this.#durable, this.#uploaded]) promise.catch(() => undefined);
+    // Not everybody asks for it. Those who ask still get the rejection.
+    this.#durable.promise.catch(() => undefined);
     if (state.accepted) this.update({});
     else this.#settle();
   }
@@ -104,25 +97,14 @@ export class Receipt {
     return this.#durable.promise;
   }
 
-  /**
-   * Resolves when it is uploaded.
-   *
-   * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: it was not kept; `reason` says why.
-   * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: the storage mode is `local`: nothing is uploaded.
-   */
-  whenUploaded(): Promise<void> {
-    return awaited(this.#uploaded.promise);
-  }
-
   /** For the recorder alone. */
   update(change: Partial<ReceiptState>): void {
     const { reason: _, ...rest } = this.#state;
     // What stood in the way is over once it is durable.
     this.#state = { ...(change.durable ? rest : this.#state), ...change };
-    const { durable, uploaded, reason } = this.#state;
+    const { durable, reason } = this.#state;
     if (durable || reason !== undefined) this.#decided.resolve();
     if (durable) this.#durable.resolve();
-    if (uploaded) this.#uploaded.resolve();
   }
 
   /** For the recorder alone: it will not become durable. */
@@ -136,6 +118,5 @@ export class Receipt {
     const error = new ThroughlineError(why, { code: "THROUGHLINE_UNAVAILABLE" });
     this.#decided.resolve();
     this.#durable.reject(error);
-    this.#uploaded.reject(error);
   }
 }

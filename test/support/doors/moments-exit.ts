@@ -1,7 +1,10 @@
 // A process that records moments and ends as its plan says, whatever they have come to by then.
 // Prints what becomes of each, in the instant in which the receipt says it.
 import { setTimeout as pause } from "node:timers/promises";
+import { systemClock } from "../../../src/core/clock.ts";
+import { silentLogger } from "../../../src/core/logger.ts";
 import { realDisk } from "../../../src/core/storage/disk/disk.ts";
+import { systemTimers } from "../../../src/core/timers.ts";
 import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
 import { consentWording } from "../../../src/moments/record/consent.ts";
 import { MomentRecorder } from "../../../src/moments/record/moment-recorder.ts";
@@ -47,6 +50,7 @@ const packages = await PackageDirectory.open({
 if (plan.end === "kill in a recovery") process.exit(0); // what is chosen comes after its end
 const recorder = new MomentRecorder({
   ...{ sink: packages, sessionId: "a1b2c3d4", software: { name: "test", version: "0.0.0" } },
+  ...{ clock: systemClock, timers: systemTimers, logger: silentLogger },
   consent: {
     ...{ messages: true, frames: true, audio: true, upload: true, export: true },
     ...{ wording: consentWording, by: "a test" },
