@@ -197,7 +197,7 @@ class Machine {
       if (asked === undefined || asked.state === "done" || asked.state === "dead") return;
       // A busy server may say that it is to be asked again.
       assert.ok(performance.now() < until, JSON.stringify([asked, targetError?.note]));
-      this.uploader.probe();
+      await this.uploader.probe();
     }
   }
 }

@@ -40,11 +40,8 @@ interface UploadSettings {
 
 /** Who sends packages: it hears what there is to be done, and lets go of what is deleted. */
 export interface Sender {
-  /**
-   * Something of this name is to be sent: a package, a retraction or a deletion. `since`: seconds since
-   * 1970; `bytes`: of the package's files.
-   */
-  pending(name: string, asked: { readonly since: number; readonly bytes?: number }): void;
+  /** Something of this name is to be sent: a package, a retraction or a deletion. */
+  pending(name: string): void;
   /** Ends what is being sent of a package that has a tombstone, and forgets what was to be sent of it. */
   stop(name: string): Promise<void>;
 }

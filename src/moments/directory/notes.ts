@@ -177,11 +177,11 @@ export async function addTombstone(
   ports: PackagePorts,
   name: string,
   more: readonly BucketPlace[],
-  since: number,
 ): Promise<boolean> {
   const { places: before = [] } = (await readTombstone(ports, name)) ?? {};
   const places = joinPlaces(before, more);
   if (places.length === 0) return false;
+  const since = secondsNow(ports.clock);
   await writeTombstone(ports, name, { state: "pending", places, since, error: null });
   return true;
 }

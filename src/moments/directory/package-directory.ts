@@ -18,7 +18,6 @@ import {
   type PackagePorts,
   placesIn,
   type Sender,
-  secondsNow,
 } from "./names.ts";
 import {
   addTombstone,
@@ -150,7 +149,7 @@ export class PackageDirectory extends PackageReader implements PackageSink {
         before.upload && ({ ...before.upload, state: "pending", error: null } as const);
       return { ...before, retracted, upload };
     });
-    if (status.upload?.state === "pending") sender?.pending(name, status.upload);
+    if (status.upload?.state === "pending") sender?.pending(name);
     return status;
   }
 
@@ -267,13 +266,12 @@ export class PackageDirectory extends PackageReader implements PackageSink {
 
   /** Something is to be deleted in the configured bucket. Durable when it resolves. */
   async bury(name: string, prefix: string): Promise<void> {
-    const { upload, clock, sender } = this.#ports;
+    const { upload, sender } = this.#ports;
     if (upload === undefined) return;
-    const since = secondsNow(clock);
     await this.#changing(name, async () => {
-      await addTombstone(this.#ports, name, [{ target: upload.target, prefix }], since);
+      await addTombstone(this.#ports, name, [{ target: upload.target, prefix }]);
     });
-    sender?.pending(name, { since });
+    sender?.pending(name);
   }
 
   /** Removes what is still here of something that has a tombstone. */

@@ -3,39 +3,27 @@
 // does, so that nothing of it comes back.
 import { join } from "node:path";
 import type { KeyedMutex } from "../../core/mutex.ts";
-import type { Disk, DiskEntry } from "../../core/storage/disk/disk.ts";
+import type { Disk } from "../../core/storage/disk/disk.ts";
 import { syncNames, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
-import { manifestFile } from "../package/content.ts";
 import type { PackageStatus } from "../package/record.ts";
-import {
-  codeOf,
-  entriesOf,
-  isHere,
-  type PackagePorts,
-  pathOf,
-  secondsNow,
-  sizeIfThere,
-} from "./names.ts";
+import { codeOf, entriesOf, isHere, type PackagePorts, pathOf, sizeIfThere } from "./names.ts";
 import { addTombstone, joinPlaces, noStatus, placesOf, readStatus, writeStatus } from "./notes.ts";
 import { isMeant, namesHere, ownersHere, type Selection } from "./whose.ts";
 
-/** Deeper than any package: what somebody else put there is not followed for ever. */
-const maxDepth = 8;
-
 /**
- * Removes a folder and all in it; no link is followed. The manifest goes first, so that the rest is
- * never taken for a package. Not durable until the parent is synced.
+ * Removes a folder and all in it; no link is followed. It has a name by which it is no package. Not durable until the
+ * parent is synced.
  *
  * @returns how many bytes of files there were; `undefined` if there was no such folder.
  */
-export async function removeTree(disk: Disk, path: string, depth = 0): Promise<number | undefined> {
+export async function removeTree(disk: Disk, path: string): Promise<number | undefined> {
   const entries = await entriesOf(disk, path);
   if (entries === undefined) return undefined;
   let bytes = 0;
-  for (const { name, kind } of entries.toSorted((one, other) => rank(one) - rank(other))) {
+  for (const { name, kind } of entries) {
     const child = join(path, name);
-    if (kind === "directory" && depth < maxDepth) {
-      bytes += (await removeTree(disk, child, depth + 1)) ?? 0;
+    if (kind === "directory") {
+      bytes += (await removeTree(disk, child)) ?? 0;
       continue;
     }
     if (kind === "file") bytes += (await sizeIfThere(disk, child)) ?? 0;
@@ -43,10 +31,6 @@ export async function removeTree(disk: Disk, path: string, depth = 0): Promise<n
   }
   await disk.rmdir(path);
   return bytes;
-}
-
-function rank({ name }: DiskEntry): number {
-  return name === manifestFile ? 0 : 1;
 }
 
 /**
@@ -132,15 +116,14 @@ export async function deletePackages(
       const found = await changes.run(name, () => isSelected(ports, selection, name));
       if (found === undefined) receipt.unreadable.push(name);
       if (found !== true) continue;
-      const since = secondsNow(ports.clock);
-      const isElsewhere = await changes.run(name, () => bury(ports, name, since, receipt));
+      const isElsewhere = await changes.run(name, () => bury(ports, name, receipt));
       // Outside of the mutex: the sender of the package may be waiting for it.
       await ports.sender?.stop(name);
       const removed = await changes
         .run(name, () => removeHere(ports, name))
         .finally(() => {
           // Also after a failure: what is left here goes before the copies do.
-          if (isElsewhere) ports.sender?.pending(name, { since });
+          if (isElsewhere) ports.sender?.pending(name);
         });
       for (const place of places) receipt[place] += removed[place];
       if (removed.packages + removed.unfinished + removed.statuses > 0) receipt.deleted.push(name);
@@ -173,12 +156,7 @@ async function isSelected(
  *
  * @returns whether there is such a place.
  */
-async function bury(
-  ports: PackagePorts,
-  name: string,
-  since: number,
-  receipt: DeleteReceipt,
-): Promise<boolean> {
+async function bury(ports: PackagePorts, name: string, receipt: DeleteReceipt): Promise<boolean> {
   const status = (await readStatus(ports, name)) ?? noStatus;
   const { uploaded, upload } = status;
   const isPending = upload !== undefined && upload.state !== "done";
@@ -188,7 +166,7 @@ async function bury(
   const target = isPending && !isHalf ? ports.upload?.target : undefined;
   const here = placesOf(status);
   const places = target && upload ? joinPlaces(here, [{ target, prefix: upload.prefix }]) : here;
-  const isElsewhere = await addTombstone(ports, name, places, since);
+  const isElsewhere = await addTombstone(ports, name, places);
   receipt.remote.push(...uploaded.map(({ bucket, prefix }) => ({ name, bucket, prefix })));
   receipt.pending += Number(isPending);
   return isElsewhere;

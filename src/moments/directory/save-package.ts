@@ -116,7 +116,7 @@ async function write(
     ports.guard();
     await disk.rename(folder, pathOf(ports, name));
     await disk.syncDirectory(path);
-    if (upload !== undefined) sender?.pending(name, upload);
+    if (upload !== undefined) sender?.pending(name);
   } catch (error) {
     await throwAway(ports, name);
     throw error;

@@ -1,4 +1,3 @@
-import { isoTime } from "../../core/clock.ts";
 import { concurrently } from "../../core/concurrently.ts";
 import type { Runtime } from "../../core/runtime.ts";
 import type { Sender } from "../directory/names.ts";
@@ -33,9 +32,6 @@ export interface OutboxStatistics {
   readonly pending: number;
   /** What is not tried by itself any more. */
   readonly dead: number;
-  readonly bytes: number;
-  /** ISO 8601; `null` when nothing is to be sent. */
-  readonly oldest_at: string | null;
   readonly last_error: UploadError | null;
 }
 
@@ -43,7 +39,7 @@ export interface OutboxStatistics {
 const readsAtOnce = 16;
 
 /** What is to be sent of a package, as its tombstone or else its status asks for it. Some 200 bytes: 10,000 take 2 MB. */
-interface Item extends Pick<UploadNote, "since" | "bytes"> {
+interface Item {
   readonly name: string;
   state: "pending" | "dead";
   /** If no bucket has the package, none gets it: see `allow`. */
@@ -78,8 +74,6 @@ export class Outbox implements Sender {
   #reading: Promise<void> | undefined;
   #loop: Promise<void> | undefined;
   #cancelTimer: () => void = () => undefined;
-  /** Somebody asked for uploads in this run: what is dead is tried again, also what is read later. */
-  #isAskedFor = false;
   #mayUpload = true;
   #isClosed = false;
 
@@ -135,12 +129,9 @@ export class Outbox implements Sender {
   statistics(): OutboxStatistics {
     const items = [...this.#items.values()];
     const dead = items.filter(({ state }) => state === "dead").length;
-    const since = items.reduce((first, item) => Math.min(first, item.since), Infinity);
     return {
       pending: items.length - dead,
       dead,
-      bytes: items.reduce((sum, { bytes }) => sum + bytes, 0),
-      oldest_at: Number.isFinite(since) ? isoTime(since * 1_000) : null,
       last_error:
         this.#lastError?.note ?? items.findLast((item) => item.error !== null)?.error ?? null,
     };
@@ -151,12 +142,9 @@ export class Outbox implements Sender {
     this.#uploaded = listener;
   }
 
-  pending(
-    name: string,
-    { since, bytes = 0 }: { readonly since: number; readonly bytes?: number },
-  ): void {
+  pending(name: string): void {
     // In place of what is known of it, which may be under way with what its file said before.
-    this.#add({ name, since, bytes, state: "pending", error: null });
+    this.#add({ name, state: "pending", error: null });
     this.#kick();
   }
 
@@ -167,10 +155,10 @@ export class Outbox implements Sender {
     await running?.done;
   }
 
-  /** Somebody asks for uploads: everything is tried now, also what is dead or not read yet. */
-  probe(): void {
+  /** Somebody asks for uploads: everything is tried now, also what is dead. */
+  async probe(): Promise<void> {
+    await this.#reading;
     const dueAt = this.#ports.clock.monotonic();
-    this.#isAskedFor = true;
     this.#target = { ...this.#target, failures: 0, dueAt };
     for (const item of this.#items.values()) {
       item.dueAt = dueAt;
@@ -282,19 +270,18 @@ export class Outbox implements Sender {
   /** Reads what an earlier run left to be done about a package. */
   async #read(name: string, isWithheld: boolean): Promise<void> {
     if (this.#isClosed) return;
-    const { logger, clock } = this.#ports;
+    const { logger } = this.#ports;
     const asked = await this.#asked(name).catch((thrown) => {
       // It is to be sent all the same: the attempt reads it again.
       const { code } = failureOf(thrown);
       logger.warn({ package: name, code }, "what is to be sent of a package could not be read");
-      return { state: "pending", since: clock.now() / 1_000, error: null } as const;
+      return { state: "pending", error: null } as const;
     });
     if (asked === undefined || asked.state === "done") return;
     if (this.#isClosed || this.#items.has(name)) return; // asked for since
-    const { since, error } = asked;
-    const bytes = "bytes" in asked ? asked.bytes : 0;
-    const state = asked.state === "dead" && !this.#isAskedFor ? "dead" : "pending";
-    this.#add({ name, since, bytes, state, error }, isWithheld);
+    const { error } = asked;
+    const state = asked.state === "dead" ? "dead" : "pending";
+    this.#add({ name, state, error }, isWithheld);
   }
 
   async #asked(name: string): Promise<Tombstone | UploadNote | undefined> {
@@ -400,7 +387,7 @@ export class Outbox implements Sender {
       if (failure.waits === "package") item.dueAt += waitMs(item.attempts, this.#ports.jitter);
     }
     const isNew = error.class !== before?.class || error.code !== before?.code;
-    if ((!isNew && !this.#isAskedFor) || asked === undefined) return;
+    if (!isNew || asked === undefined) return;
     try {
       await packages.failed(name, asked, {
         state: item.state === "dead" ? "dead" : "failed",

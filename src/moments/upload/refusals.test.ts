@@ -43,7 +43,7 @@ for (const [status, code, kind] of chosen) {
     );
     assert.equal(world.uploader.statistics().pending, 3);
     world.server.faults.heal();
-    world.uploader.probe();
+    await world.uploader.probe();
     assert.ok(await world.untilNothingPends());
     assert.equal(world.uploader.targetError, null);
   });
@@ -119,7 +119,7 @@ for (const what of ["a flipped bit", "a missing file", "a cut file", "a cut mani
       await opened.write(sample.files.get(file) ?? Buffer.alloc(0), 0);
       await opened.close();
     }
-    world.uploader.probe();
+    await world.uploader.probe();
     assert.ok(await world.untilNothingPends());
     world.assertWhole(sample);
   });

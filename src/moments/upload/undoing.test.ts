@@ -76,7 +76,7 @@ test("a tombstone whose bytes are damaged is not taken for done", async () => {
   await file.close();
   world.server.faults.heal();
   await world.restart();
-  world.uploader.probe();
+  await world.uploader.probe();
   assert.ok(await world.untilNothingPends());
   const { dead, last_error } = world.uploader.statistics();
   assert.deepEqual([dead, last_error?.class], [1, "local_damage"]);
