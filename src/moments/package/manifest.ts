@@ -23,9 +23,6 @@ export type ManifestReading =
   | { readonly manifest: Manifest; readonly problem?: never }
   | { readonly problem: ManifestProblem; readonly manifest?: never };
 
-/** Larger is nothing that we wrote: 240 frames take 70 KB. */
-const maxManifestBytes = 64 * 1024 * 1024;
-
 /**
  * Reads feedback.json: its CRC, its schema, and the kind of each member. Does not look at the files
  * beside it. Members that are not known are kept.
@@ -60,9 +57,8 @@ export function damaged(detail: string): ManifestReading {
   return { problem: { kind: "damaged", detail } };
 }
 
-/** Reads bytes as JSON. @returns `undefined` when they are not, or are too many. */
+/** Reads bytes as JSON. @returns `undefined` when they are not. */
 export function jsonOf(bytes: Uint8Array, { fatal = true } = {}): unknown {
-  if (bytes.length > maxManifestBytes) return undefined;
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal }).decode(bytes));
   } catch {
