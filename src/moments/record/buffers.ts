@@ -2,19 +2,17 @@ import type { Clock } from "../../core/clock.ts";
 import { invalid } from "../../core/errors.ts";
 import { checkJson, type Json } from "../../core/json.ts";
 import { Lru } from "../../core/lru.ts";
+import type { Runtime } from "../../core/runtime.ts";
 import { sha256 } from "../../core/sha256.ts";
-import { AudioBuffer, FrameBuffer, type FrameEncoder } from "./media.ts";
+import type { MomentsOptions } from "../options.ts";
+import { AudioBuffer, FrameBuffer } from "./media.ts";
 import { MessageBuffer } from "./messages.ts";
 import { limits } from "./ring.ts";
 
 const maxPeople = 100;
 
-interface BufferSettings {
-  readonly sessionId: string;
-  readonly clock: Clock;
-  readonly keepPhotoMetadata?: boolean | undefined;
-  readonly encoder?: FrameEncoder | undefined;
-}
+type BufferSettings = Pick<MomentsOptions, "sessionId" | "encoder"> &
+  Pick<Runtime, "clock" | "keepPhotoMetadata">;
 
 /** The rolling buffers: what led to now, each stream within a budget of its own. */
 export type MomentBuffers = ReturnType<typeof buffersOf>;
