@@ -109,21 +109,11 @@ export function newHead(at: string): ChatHead {
   };
 }
 
-/** Reads a head as it was stored; what is missing or of a wrong type is as in a new chat. */
+/** Reads a head as it was stored; what is missing is as in a new chat. */
 export function readHead(stored: LogHead): ChatHead {
-  const count = naturalOr0(stored["message_count"]);
-  const consolidated = naturalOr0(stored["last_consolidated"]);
-  return {
-    ...stored,
-    created_at: textOr(stored["created_at"], ""),
-    updated_at: textOr(stored["updated_at"], ""),
-    metadata: isJsonObject(stored["metadata"]) ? stored["metadata"] : {},
-    message_count: count,
-    // A cursor beyond the messages would hide a whole history.
-    last_consolidated: consolidated <= count ? consolidated : 0,
-    title: textOr(stored["title"], ""),
-    session: isJsonObject(stored["session"]) ? (stored["session"] as Period) : null,
-  };
+  const { metadata } = stored;
+  // The file of an import may have had anything there.
+  return { ...newHead(""), ...stored, metadata: isJsonObject(metadata) ? metadata : {} };
 }
 
 /** So much of a text that its title is in it, however much space is between the words. */
@@ -156,10 +146,9 @@ export const forkLabel = (chatId: string) => `fork:${sha256(chatId).toString("he
 export const chatProjection: LogProjection = {
   module: projectionModule("chatProjection"),
   sortedAt(head) {
-    const session = head["session"];
-    const humanAt = isJsonObject(session) ? session["human_at"] : undefined;
+    const { session, updated_at } = readHead(head);
     // Empty where an import could not read it: such a chat comes last.
-    return textOr(humanAt, textOr(head["updated_at"], ""));
+    return session?.human_at ?? updated_at;
   },
   labels(head) {
     const labels: string[] = [];
@@ -174,14 +163,6 @@ export const chatProjection: LogProjection = {
   },
   hides: hiddenBy,
 };
-
-function textOr(value: unknown, otherwise: string): string {
-  return typeof value === "string" ? value : otherwise;
-}
-
-function naturalOr0(value: unknown): number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : 0;
-}
 
 /** One chat in a list: never read from its transcript. */
 export interface ChatRow {

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../json.ts";
 import { attachmentsOf, tokensOf } from "./attachments.ts";
 import type { Attachment, ModelInput, StoredMessage, ToolCall } from "./message.ts";
-import { isPersonName, withName } from "./person-name.ts";
+import { withName } from "./person-name.ts";
 import { callOfResult } from "./record-ids.ts";
 
 /** Which model a history is for. */
@@ -64,7 +64,7 @@ function freshRow(
   const said = { role: "assistant", content } as const;
   const lead = toolCalls.length > 0 ? { ...said, toolCalls } : said;
   // Also of a message that was cut short or repaired: a model may refuse each one without its thought.
-  const keeps = isJsonObject(data) && sameMaker(data, target);
+  const keeps = data !== undefined && sameMaker(data, target);
   // What is read is shared, and a model's own client may change what it is given.
   const first = keeps ? { ...lead, providerData: structuredClone(data) } : lead;
   return rowOf(message, [first, ...pairs.map(({ result }) => result)]);
@@ -74,7 +74,7 @@ function freshRow(
 export function userInput(message: StoredMessage, handsFilesOver = true): UserInput {
   const { name } = message;
   const files = handsFilesOver ? attachmentsOf(message) : [];
-  const by = isPersonName(name) ? { name } : {};
+  const by = name === undefined ? {} : { name };
   if (files.length === 0) {
     return { role: "user", content: withName(name, textOf(message) || noText), ...by };
   }
@@ -129,8 +129,8 @@ function callIds(
   calls: readonly PairedCall[],
   target: ModelTarget,
 ): readonly string[] | undefined {
-  const own = calls.flatMap(({ id }) => (id !== undefined && legalId.test(id) ? [id] : []));
-  const usable = own.length === calls.length && new Set(own).size === own.length;
+  const own = calls.map(({ id }) => id);
+  const usable = own.every((id) => legalId.test(id)) && new Set(own).size === own.length;
   return usable && sameMaker(message.provider_data ?? message, target) ? own : undefined;
 }
 
@@ -169,14 +169,10 @@ const unsafe = /[\s\p{C}\u2028\u2029[\]]+/gu;
  * What stands in for files that a model does not get: `[image: photo.jpg]`, one a line; `audio`,
  * `video` or `file` likewise. A name is shown on one line, without brackets, in 80 code points.
  */
-export function attachmentNotes(attachments: unknown): string {
-  if (!Array.isArray(attachments)) return "";
-  const notes: string[] = [];
-  for (const attachment of attachments as readonly unknown[]) {
-    if (!isJsonObject(attachment)) continue;
-    notes.push(`[${fileNote(attachment["type"], attachment["name"])}]`);
-  }
-  return notes.join("\n");
+export function attachmentNotes(
+  attachments: readonly { readonly type?: unknown; readonly name?: unknown }[] = [],
+): string {
+  return attachments.map(({ type, name }) => `[${fileNote(type, name)}]`).join("\n");
 }
 
 /** One file without the brackets, and with `more` said of it: `image: photo.jpg`. */
@@ -208,9 +204,9 @@ export function fenced(text: string, info = ""): string {
   return `${fence}${info}\n${text}\n${fence}`;
 }
 
-/** A call as it was read: whatever a log holds under `tool_calls` becomes this or is left out. */
+/** A call, with its result. */
 export interface PairedCall {
-  readonly id: string | undefined;
+  readonly id: string;
   readonly name: string;
   /** JSON text of an object, always. */
   readonly arguments: string;
@@ -236,15 +232,15 @@ export function pairToolCalls(
   const ofTurns = new Map<string, PairedCall>();
   for (const message of messages) {
     if (message.role === "assistant") {
-      if (message.tool_calls === undefined) continue;
-      const own = readCalls(message);
-      if (own.length > 0) pairs.set(message, own);
-      if (own[0] !== undefined) ofTurns.set(message.id, own[0]);
-      for (const { id } of own) if (id !== undefined) open.set(id, []);
-      for (const call of own.toReversed()) {
-        if (call.id !== undefined) open.get(call.id)?.push(call);
-      }
-    } else if (message.role === "tool" && typeof message.tool_call_id === "string") {
+      const own = (message.tool_calls ?? []).map(({ id, function: { name, arguments: text } }) => {
+        return { id, name, arguments: objectText(text), result: undefined } as PairedCall;
+      });
+      if (own[0] === undefined) continue;
+      pairs.set(message, own);
+      ofTurns.set(message.id, own[0]);
+      for (const { id } of own) open.set(id, []);
+      for (const call of own.toReversed()) open.get(call.id)?.push(call);
+    } else if (message.role === "tool" && message.tool_call_id !== undefined) {
       const named = ofTurns.get(callOfResult(message) ?? "");
       const call = named ?? open.get(message.tool_call_id)?.pop();
       if (call !== undefined) call.result ??= message;
@@ -253,37 +249,18 @@ export function pairToolCalls(
   return pairs;
 }
 
-/** Imported logs and other hands may have written anything there: nothing in it may throw. */
-function readCalls(message: StoredMessage): readonly PairedCall[] {
-  const stored: unknown = message.tool_calls;
-  if (!Array.isArray(stored)) return [];
-  return stored.map(readCall).filter((call) => call !== undefined);
-}
-
-function readCall(item: unknown): PairedCall | undefined {
-  if (!isJsonObject(item)) return undefined;
-  const fn = item["function"];
-  if (!isJsonObject(fn)) return undefined;
-  const name = fn["name"];
-  if (typeof name !== "string" || name === "") return undefined;
-  const id = typeof item["id"] === "string" ? item["id"] : undefined;
-  return { id, name, arguments: objectText(fn["arguments"]), result: undefined };
-}
-
 /**
  * Arguments that every provider takes: the text of a JSON object. What is no such text (it was cut
  * short, or the model wrote something else) is kept inside one.
  */
-function objectText(value: unknown): string {
-  if (value === undefined || value === null || value === "") return "{}";
-  if (isJsonObject(value)) return JSON.stringify(value);
-  if (typeof value !== "string") return JSON.stringify({ value });
+function objectText(text: string): string {
+  if (text === "") return "{}";
   try {
-    if (isJsonObject(JSON.parse(value))) return value;
+    if (isJsonObject(JSON.parse(text))) return text;
   } catch {
     // Not JSON: it is kept as text below.
   }
-  return JSON.stringify({ not_json: value });
+  return JSON.stringify({ not_json: text });
 }
 
 /** What of a model's window the history may fill, in tokens. */

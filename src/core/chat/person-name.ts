@@ -19,10 +19,10 @@ const likeName = /^(?=\p{Cf}*"(?:[^"\\\r\n]|\\.)*"[ \t]*:)/gmu;
 
 /**
  * Puts the name of its person before a text. A line of the text that begins like a name is indented, so
- * that no person can speak for another. What is no name of a person leaves the text as it is.
+ * that no person can speak for another. Without a name the text stays as it is.
  */
-export function withName(name: unknown, text: string): string {
-  if (!isPersonName(name)) return text;
+export function withName(name: string | undefined, text: string): string {
+  if (name === undefined) return text;
   const said = text.replace(likeName, " ");
   return `${JSON.stringify(name)}:${said === "" ? "" : ` ${said}`}`;
 }

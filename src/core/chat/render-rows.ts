@@ -1,15 +1,8 @@
 import { invalid } from "../errors.ts";
-import { isJsonObject } from "../json.ts";
 import { shownModel } from "../models/model-name.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { attachmentsOf } from "./attachments.ts";
-import {
-  type Attachment,
-  isControl,
-  isMessage,
-  partialReasons,
-  type StoredMessage,
-} from "./message.ts";
+import { type Attachment, isControl, isMessage, type StoredMessage } from "./message.ts";
 import { printable, printableLine } from "./printable.ts";
 import { instantOf, stampOf } from "./stamp.ts";
 
@@ -87,7 +80,7 @@ export async function* renderRows(
       time: local?.time ?? "",
       at: local?.at ?? "",
       marks: marksOf(record),
-      reasoning: reasoningOf(record),
+      reasoning: printable(record.reasoning_content ?? ""),
       text: printable(record.content),
       calls: callsOf(record),
       files: filesOf(record),
@@ -95,45 +88,31 @@ export async function* renderRows(
   }
 }
 
-function byWhom(message: StoredMessage): string {
-  const { role, provider, model, name } = message;
+/** The model, the person of a group, or the tool. */
+function byWhom({ role, provider, model, name }: StoredMessage): string {
+  if (role === "system") return "";
   if (role === "assistant" && provider === "offline") return shownModel({ provider, model: "" });
-  const parts: readonly unknown[] =
-    role === "tool" || role === "user" ? [name] : role === "assistant" ? [provider, model] : [];
-  return parts.flatMap((part) => (typeof part === "string" ? [printableLine(part)] : [])).join("/");
+  const parts = role === "assistant" ? [provider, model] : [name];
+  return parts.flatMap((part) => (part === undefined ? [] : [printableLine(part)])).join("/");
 }
 
 function marksOf(message: StoredMessage): readonly string[] {
-  const reason = message.partial_reason;
-  const known = reason !== undefined && partialReasons.includes(reason);
-  return [
-    message.redacted === true ? "redacted" : "",
-    message.hidden === true ? "hidden" : "",
-    message.partial === true ? (known ? `partial: ${reason}` : "partial") : "",
-    message.is_error === true ? "error" : "",
-  ].filter((mark) => mark !== "");
+  const { redacted, hidden, partial, partial_reason: reason, is_error } = message;
+  const cut = reason === undefined ? "partial" : `partial: ${reason}`;
+  const marks = [redacted && "redacted", hidden && "hidden", partial && cut, is_error && "error"];
+  return marks.filter((mark) => mark !== undefined);
 }
 
-function reasoningOf({ reasoning_content: reasoning }: StoredMessage): string {
-  return typeof reasoning === "string" ? printable(reasoning) : "";
-}
-
-function callsOf(message: StoredMessage): { name: string; arguments: string }[] {
-  const calls: unknown = message.tool_calls;
-  if (!Array.isArray(calls)) return [];
-  return (calls as readonly unknown[]).flatMap((call) => {
-    const fn = isJsonObject(call) ? call["function"] : undefined;
-    if (!isJsonObject(fn)) return [];
-    const { name, arguments: given } = fn;
-    const text = typeof given === "string" ? given : (JSON.stringify(given) ?? "");
-    return [{ name: printableLine(String(name ?? "")), arguments: printable(text) }];
+function callsOf({ tool_calls: calls = [] }: StoredMessage) {
+  return calls.map(({ function: { name, arguments: given } }) => {
+    return { name: printableLine(name), arguments: printable(given) };
   });
 }
 
-function filesOf({ attachments }: StoredMessage) {
-  const files: readonly unknown[] = Array.isArray(attachments) ? attachments : [];
-  return files.filter(isJsonObject).map((file) => {
-    const { name, size } = file;
+function filesOf({ attachments = [] }: StoredMessage) {
+  return attachments.map((file) => {
+    // An import may name files of which no more is known.
+    const { name, size }: { readonly name?: unknown; readonly size?: unknown } = file;
     const bytes = Number.isSafeInteger(size) ? ` (${String(size)} bytes)` : "";
     const label = `${printableLine(String(name ?? ""))}${bytes}`;
     return { label, file: attachmentsOf({ attachments: [file] })[0] };

@@ -74,10 +74,7 @@ interface WorkingMemoryStats {
 }
 
 /** A working memory to read: what a responder gets. */
-export type ReadOnlyMemory = Omit<
-  WorkingMemory,
-  "append" | "keep" | "answered" | "replace" | "clear"
->;
+export type ReadOnlyMemory = Omit<WorkingMemory, "append" | "answered" | "replace" | "clear">;
 
 /**
  * What was just said: the last interactions of one period, in RAM only. Not a transcript, not
@@ -108,13 +105,9 @@ export class WorkingMemory {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says;
    * nothing was remembered and no turn number was used.
    */
-  append(said: NewInteraction, id?: string): Interaction {
-    required(interaction, said, "an interaction");
-    return this.keep(said, id);
-  }
-
-  /** Remembers what this package made, which needs no check. */
-  keep({ utterance, intent, response, outcome }: NewInteraction, id?: string): Interaction {
+  append(given: NewInteraction, id?: string): Interaction {
+    required(interaction, given, "an interaction");
+    const { utterance, intent, response, outcome } = given;
     const before = this.#kept.findIndex((each) => id !== undefined && each.id === id);
     if (before >= 0) this.#kept.splice(before, 1);
     const said = Object.freeze({
@@ -231,7 +224,12 @@ const maxChats = 1_000;
 
 /** What a person said, and its kind; what was sent without a word goes by the names of its files. */
 export function utteranceOf(
-  { content, attachments }: { readonly content: string; readonly attachments?: unknown },
+  {
+    content,
+    attachments,
+  }: Pick<StoredMessage, "content"> & {
+    readonly attachments?: Parameters<typeof attachmentNotes>[0];
+  },
   companionName?: string,
 ): Pick<NewInteraction, "utterance" | "intent"> {
   const utterance = content.trim() === "" ? attachmentNotes(attachments) : content;
@@ -244,9 +242,7 @@ export function utteranceOf(
  */
 export class WorkingMemories {
   readonly #options: WorkingMemoryOptions;
-  readonly #chats = new Lru<string, WorkingMemory>(maxChats, {
-    onEvict: (_, memory) => memory.clear(),
-  });
+  readonly #chats = new Lru<string, WorkingMemory>(maxChats);
 
   /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
   constructor(options: WorkingMemoryOptions = {}) {
@@ -273,7 +269,7 @@ export class WorkingMemories {
    * @param id names what was said: see `WorkingMemory.append`.
    */
   appendTo(chatId: string, memory: WorkingMemory, said: NewInteraction, id?: string): void {
-    if (this.#chats.peek(chatId) === memory) this.of(chatId).keep(said, id);
+    if (this.#chats.peek(chatId) === memory) this.of(chatId).append(said, id);
   }
 
   /** Remembers what was said outside of turns: a person's words, and answers with the words before them. */
@@ -281,7 +277,7 @@ export class WorkingMemories {
     const { id, role, content, partial } = message;
     const outcome = role === "user" || partial ? "interrupted" : "answered";
     if (role === "user") {
-      this.of(chatId).keep({ ...utteranceOf(message), response: "", outcome }, id);
+      this.of(chatId).append({ ...utteranceOf(message), response: "", outcome }, id);
     } else if (role === "assistant" && content !== "") {
       this.peek(chatId)?.answered(content, outcome);
     }
