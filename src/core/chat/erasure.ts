@@ -7,7 +7,7 @@ import { type ChatLog, type Erasure, notFound } from "./chat-log.ts";
 import { Marks, shownRecords } from "./marks.ts";
 import { isControl, isMessage, type StoredMessage } from "./message.ts";
 import { withoutSessionIds } from "./period.ts";
-import { markKinds } from "./record-ids.ts";
+import { controlId, markKinds } from "./record-ids.ts";
 import type { Transaction } from "./transaction.ts";
 import { endWaits, pendingId, waitingInput } from "./waiting.ts";
 
@@ -89,7 +89,7 @@ async function eraseMessage(
   if (isTitle) transaction.set({ title: "", title_of: undefined });
   if (!isCounted) transaction.set(withoutOne(head, before));
   if (cluster.isShared && (isTitle || !isCounted)) {
-    const id = isCounted ? transaction.newId() : own.nextId("erasure", message.id);
+    const id = isCounted ? transaction.newId() : controlId("erasure", message.id);
     transaction.control("erasure", { target: message.id }, id);
   }
   return summaries;
@@ -122,7 +122,7 @@ export async function takeBackFrom(
     const { message_count: count, title_of: titleOf } = transaction.head;
     if (marks.has("removal", target)) continue;
     await endWaits(logs, transaction, [target]);
-    transaction.control("removal", { target }, marks.nextId("removal", target));
+    transaction.control("removal", { target }, controlId("removal", target));
     if (titleOf === target) transaction.set({ title: "", title_of: undefined });
     forgetByProviders(transaction, target);
     if (isThere) withoutSummaryOf(transaction, record.seq);

@@ -10,7 +10,7 @@ type Logs = Pick<LogStore, "findAll">;
 export class Marks {
   /** By kind, the ids of messages that such a record names, and whether the last of them hides the message. */
   readonly #of = new Map<MarkKind, Map<string, boolean>>();
-  /** The id of the next record of a kind about a message, where it is not the first. */
+  /** The id of the next replacement of a message, where it is not the first. */
   readonly #next = new Map<string, string>();
   /** Answers of retries. One that came after its period had ended is hidden and replaced nothing. */
   readonly #standing = new Set<string>();
@@ -52,11 +52,10 @@ export class Marks {
     n: number,
   ): boolean {
     if (record === undefined) return false;
-    // What else has such an id, as a message may, says nothing of this one and is passed over.
-    const isMark = isControl(record, kind) && record["target"] === target;
-    if (isMark) this.#add(record);
-    if (isMark && kind !== "replacement") return false;
-    this.#next.set(kind + target, controlId(kind, target, n + 1));
+    // The second of the message `m` has the id of the first of a message `m~2`.
+    if (record["target"] === target) this.#add(record);
+    if (kind !== "replacement") return false;
+    this.#next.set(target, controlId(kind, target, n + 1));
     return true;
   }
 
@@ -65,9 +64,9 @@ export class Marks {
     return this.#of.get(kind)?.get(target) === true;
   }
 
-  /** Names the next mark of this kind about a message: only after `about`. */
-  nextId(kind: MarkKind, target: string): string {
-    return this.#next.get(kind + target) ?? controlId(kind, target);
+  /** Names the next replacement of a message: only after `about`. A message is removed or erased but once. */
+  nextReplacement(target: string): string {
+    return this.#next.get(target) ?? controlId("replacement", target);
   }
 
   /** Whether another answer took its place. An unfinished retry replaces nothing, and is not shown itself. */

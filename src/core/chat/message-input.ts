@@ -94,7 +94,9 @@ export function messageRecord(
   const role = roles.find((each) => each === roleOf(input));
   if (role === undefined) throw invalid(`message.role must be one of ${roles.join(", ")}`);
   if (typeof content !== "string") throw invalid("message.content must be a string");
-  checkLength(content);
+  if (isLongerThan(content, logLimits.recordBytes)) {
+    throw tooLarge(`the message is longer than ${logLimits.recordBytes} bytes`);
+  }
   if (role === "user") checkPersonName(input["name"]);
   const record: Record<string, Json> = {
     id: id ?? newId(),
@@ -119,12 +121,6 @@ export function messageRecord(
   else if (extra !== undefined) record["extra"] = extra;
   checkJson(record, "message");
   return record as unknown as StoredMessage;
-}
-
-/** @throws ThroughlineError `THROUGHLINE_TOO_LARGE`: the words of a message alone are longer than a record. */
-export function checkLength(content: string): void {
-  if (!isLongerThan(content, logLimits.recordBytes)) return;
-  throw tooLarge(`the message is longer than ${logLimits.recordBytes} bytes`);
 }
 
 /**

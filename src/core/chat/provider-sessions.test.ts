@@ -157,8 +157,8 @@ test("an update of an ended period answers the same however often it is repeated
   for (let i = 0; i < 3; i++) assert.equal(await sessions.update(chat, late), false);
 });
 
-test("an update under the id of another one, or of a message of an older log, is refused", async () => {
-  const { sessions, chats } = await companion();
+test("an update under the id of another one is refused", async () => {
+  const { sessions } = await companion();
   await sessions.resolve(chat);
   const first = { ...delta({ session_id: "s1" }), id: "d1" };
   assert.equal(await sessions.update(chat, first), true);
@@ -166,10 +166,6 @@ test("an update under the id of another one, or of a message of an older log, is
   await assert.rejects(sessions.update(chat, { ...first, tokens: 11 }), refused);
   assert.equal(await sessions.update(chat, first), true);
   assert.equal((await sessions.active(chat))?.total_tokens, 10);
-  await chats.change(chat, (transaction) => {
-    transaction.message({ id: "usage:d2", role: "user", content: "innocent" });
-  });
-  await assert.rejects(sessions.update(chat, { ...first, id: "d2" }), refused);
 });
 
 for (const [what, freshness, minutes, generation] of [

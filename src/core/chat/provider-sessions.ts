@@ -6,7 +6,7 @@ import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { chatZone } from "./chat-head.ts";
 import { type ChatLog, notFound } from "./chat-log.ts";
 import { type FreshnessRules, judge, type Reason } from "./freshness.ts";
-import { isControl, isMessage } from "./message.ts";
+import { isMessage } from "./message.ts";
 import {
   applyUsage,
   bucketOf,
@@ -366,7 +366,7 @@ export function periodView(chatId: string, state: Period): PeriodView {
 function wasCounted(record: StoredRecord, delta: UsageDelta): boolean {
   const { id: _, seq: __, _type, kind, timestamp, rejected, ...stored } = record;
   const isSame = sameRecord(JSON.stringify(stored), JSON.stringify(delta));
-  if (isControl(record, "usage") && isSame) return rejected === undefined;
+  if (isSame) return rejected === undefined;
   throw new ThroughlineError("this id was used for something else", {
     code: "THROUGHLINE_ID_CONFLICT",
   });

@@ -1,14 +1,14 @@
 // Messages that were accepted and wait for their turn.
-import { isJsonObject } from "../json.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import { attachmentsOf } from "./attachments.ts";
-import { type ControlRecord, isControl } from "./message.ts";
+import { type ControlRecord, isControl, type StoredMessage } from "./message.ts";
 import { controlId } from "./record-ids.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** The id of the record that keeps an accepted message until its turn starts. */
 export const pendingId = (messageId: string) => controlId("pending_input", messageId);
-/** The record that keeps an accepted message until its turn starts; never a message that has its id. */
+
+/** The record that keeps an accepted message until its turn starts, unless it was erased. */
 export async function waitingInput(
   logs: Pick<LogStore, "find">,
   chatId: string,
@@ -20,15 +20,9 @@ export async function waitingInput(
 
 /** What a user message says beside its words, given or stored. */
 export function besideWords(message: object) {
-  const { name, synthetic, extra, exact, attachments } = message as Record<string, unknown>;
+  const { name, synthetic, extra, exact, attachments } = message as Partial<StoredMessage>;
   const files = attachmentsOf({ attachments }).map((file) => ({ ...file }));
-  return {
-    name: typeof name === "string" ? name : undefined,
-    synthetic: typeof synthetic === "string" ? synthetic : undefined,
-    extra: isJsonObject(extra) ? extra : undefined,
-    exact: isJsonObject(exact) ? exact : undefined,
-    attachments: files.length === 0 ? undefined : files,
-  };
+  return { name, synthetic, extra, exact, attachments: files.length === 0 ? undefined : files };
 }
 
 /**

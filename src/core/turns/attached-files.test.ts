@@ -220,10 +220,10 @@ test("a message that is refused leaves no file behind", async () => {
   const { turns, chats } = await world([]);
   const attachments = [png];
   const content = '"'.repeat(1024 * 1024); // as JSON it is too long
-  const long = turns.submit(chat, { content, attachments });
-  await assert.rejects(long.done, { code: "THROUGHLINE_TOO_LARGE" });
-  const forged = turns.submit(chat, { id: "retry:1", content: "x", attachments });
-  await assert.rejects(forged.done, { code: "THROUGHLINE_INVALID" });
+  const long = { content, attachments };
+  assert.throws(() => turns.submit(chat, long), { code: "THROUGHLINE_TOO_LARGE" });
+  const forged = { id: "retry:1", content: "x", attachments };
+  assert.throws(() => turns.submit(chat, forged), { code: "THROUGHLINE_INVALID" });
   assert.deepEqual(await chats.files.list(chat), []);
 });
 

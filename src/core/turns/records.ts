@@ -3,23 +3,17 @@ import { notFound } from "../chat/chat-log.ts";
 import type { Chats } from "../chat/chats.ts";
 import type { FreshnessRules } from "../chat/freshness.ts";
 import { isTakenBack } from "../chat/marks.ts";
-import {
-  type AnswerStats,
-  isControl,
-  isMessage,
-  type Outcome,
-  type StoredMessage,
-} from "../chat/message.ts";
+import { type AnswerStats, isMessage, type Outcome, type StoredMessage } from "../chat/message.ts";
 import type { MessageInput } from "../chat/message-input.ts";
 import { bucketOf, type Period } from "../chat/period.ts";
 import type { ProviderModel, Resolution, Target } from "../chat/provider-sessions.ts";
-import { checkMessageId, controlId } from "../chat/record-ids.ts";
+import { controlId } from "../chat/record-ids.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { besideWords, pendingId, waitingInput } from "../chat/waiting.ts";
 import { conflict } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { FinishReason, Usage } from "../models/responder.ts";
-import { isErased, prepareBatch } from "../storage/batch.ts";
+import { isErased } from "../storage/batch.ts";
 import { assertSame, type Turn } from "./turn.ts";
 import { newestWords, TurnLog } from "./turn-log.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
@@ -45,10 +39,7 @@ export interface Begun {
  * before both or after both. A crash in between leaves files that no message names, and the same message
  * sent again finds them.
  */
-async function keepFiles({ files }: Chats, turn: Turn, transaction: Transaction): Promise<void> {
-  // What is refused leaves no files behind.
-  checkMessageId(turn.id);
-  checkRoom(turn, transaction);
+async function keepFiles({ files }: Chats, turn: Turn): Promise<void> {
   for (const { bytes } of turn.files) await files.put(turn.chatId, bytes);
 }
 
@@ -63,8 +54,7 @@ export async function beginTurn(
   const { chats, sessions, rules } = ports;
   const { logs } = chats;
   const { chatId, head } = transaction;
-  const isAbsent = turn.isFresh || turn.absentAt === transaction.seq;
-  const record = isAbsent ? undefined : await logs.find(chatId, turn.id);
+  const record = turn.isFresh ? undefined : await logs.find(chatId, turn.id);
   const isShown = record && !(await isTakenBack(logs, chatId, turn.id));
   const known = isShown && isMessage(record) ? record : undefined;
   const isQueued = head.pending?.includes(turn.id) ?? false;
@@ -72,7 +62,7 @@ export async function beginTurn(
   const isNew = known === undefined;
   const stored = known ?? waiting;
   if (stored !== undefined) assertSame(turn, stored);
-  else if (turn.files.length > 0) await keepFiles(chats, turn, transaction);
+  else await keepFiles(chats, turn);
   // An attempt at it has no answer.
   const open = head.open_turn?.id === turn.id ? head.open_turn : undefined;
   // Told once: with the words that were said after it.
@@ -136,30 +126,14 @@ export function keepPending(
     if ((await logs.find(transaction.chatId, turn.id)) !== undefined) return;
     const kept = await logs.find(transaction.chatId, id);
     // Erased while it waited: its files must not come back either.
-    if (kept !== undefined && isErased(kept)) return;
-    if (kept !== undefined && isControl(kept, "pending_input")) return assertSame(turn, kept);
-    await keepFiles(chats, turn, transaction);
+    if (kept !== undefined) return isErased(kept) ? undefined : assertSame(turn, kept);
+    await keepFiles(chats, turn);
     const fields = { content: turn.content, ...besideWords(turn), ...target };
     const away_ms = awayBefore(rules, transaction, turn);
     transaction.control("pending_input", { ...fields, away_ms }, id);
     transaction.set({ pending: [...(transaction.head.pending ?? []), turn.id] });
     if (turn.synthetic === undefined) sessions.humanActedIn(transaction);
   });
-}
-
-/** What is kept must fit into a record in whatever form it ends: traced or dismissed. */
-function checkRoom(turn: Turn, { at }: Transaction): void {
-  const { chatId, id, content } = turn;
-  const longest = {
-    id,
-    role: "user",
-    content,
-    timestamp: at,
-    turn: id,
-    ...besideWords(turn),
-    trace_id: "0".repeat(32), // longer than the mark of a dismissed one
-  };
-  prepareBatch(chatId, [longest]);
 }
 
 /**

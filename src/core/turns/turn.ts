@@ -1,11 +1,16 @@
 import { attachmentsOf, sameFiles, type TakenFile } from "../chat/attachments.ts";
 import type { Attachment, Outcome, StoredMessage } from "../chat/message.ts";
+import { messageRecord } from "../chat/message-input.ts";
 import type { PeriodView } from "../chat/provider-sessions.ts";
+import { checkMessageId } from "../chat/record-ids.ts";
+import { besideWords } from "../chat/waiting.ts";
+import { isoTime } from "../clock.ts";
 import { invalid, ThroughlineError } from "../errors.ts";
-import type { JsonObject } from "../json.ts";
+import { type JsonObject, tooLarge } from "../json.ts";
 import type { Retry, Usage } from "../models/responder.ts";
 import { checkId } from "../storage/batch.ts";
-import type { StoredRecord } from "../storage/log-store.ts";
+import { isLongerThan } from "../storage/key.ts";
+import { logLimits, type StoredRecord } from "../storage/log-store.ts";
 import { type Span, silentSpan } from "../telemetry.ts";
 
 const maxTurnIdBytes = 200;
@@ -14,6 +19,21 @@ const maxTurnIdBytes = 200;
 export function checkTurnId(id: string): void {
   checkId(id, "id");
   if (Buffer.byteLength(id) > maxTurnIdBytes) throw invalid("id is longer than 200 bytes");
+}
+
+/**
+ * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE`: its message cannot be stored in every form
+ *   that it may get: waiting, dismissed or traced.
+ */
+export function checkTurn(turn: Turn): void {
+  const { id, content } = turn;
+  checkTurnId(id);
+  checkMessageId(id);
+  const trace_id = "0".repeat(32); // longer than the mark of a dismissed one
+  const said = { id, role: "user", content, turn: id, ...besideWords(turn), trace_id };
+  const { seq: _, ...longest } = messageRecord(said, () => id, isoTime(0));
+  if (!isLongerThan(JSON.stringify(longest), logLimits.recordBytes)) return;
+  throw tooLarge(`the message is longer than ${logLimits.recordBytes} bytes`);
 }
 
 /** @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`: what is said under this id already is another message. */
@@ -90,8 +110,6 @@ export class Turn {
   files: readonly TakenFile[];
   /** Its id was made up for it, and nothing is stored of it yet. */
   isFresh: boolean;
-  /** The number of the chat's newest record when nothing was stored under its id; `undefined`: not known. */
-  absentAt: number | undefined;
   /** A stored message is to be answered, also if it has an answer. */
   readonly isAgain: boolean;
   /** While it runs: the span that tells of it. */

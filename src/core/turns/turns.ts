@@ -1,8 +1,6 @@
 import { attachmentsOf, type GivenFile, takenFiles } from "../chat/attachments.ts";
 import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { StoredMessage } from "../chat/message.ts";
-import { checkLength } from "../chat/message-input.ts";
-import { checkPersonName } from "../chat/person-name.ts";
 import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
 import { invalid, ThroughlineError, unless } from "../errors.ts";
@@ -16,7 +14,7 @@ import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
 import { keepPending, retriedWith } from "./records.ts";
 import { type Answerer, isBeingAnswered, run } from "./run.ts";
-import { assertSame, checkTurnId, Turn, type Words } from "./turn.ts";
+import { assertSame, checkTurn, Turn, type Words } from "./turn.ts";
 import { chooseIn, dismissTurns, newestWords, storedWords, TurnLog } from "./turn-log.ts";
 import { closed } from "./turn-queue.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
@@ -146,14 +144,12 @@ export class Turns {
   /**
    * Queues the turn of a message, or joins the one that runs or waits: `known`.
    *
-   * @throws ThroughlineError `THROUGHLINE_INVALID`: its id or name. `THROUGHLINE_ID_CONFLICT`.
+   * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`, and what `checkTurn` throws.
    */
   #take(chatId: string, words: Given, asked: Target, choose?: () => Promise<Answerer>) {
     const { id = this.#ports.newId() } = words;
-    checkTurnId(id);
-    checkPersonName(words.name);
-    checkLength(words.content);
     const turn = new Turn({ ...words, chatId, id, isFresh: words.id === undefined });
+    checkTurn(turn);
     const known = this.#ports.queue.find(chatId, id);
     if (known !== undefined) assertSame(turn, known);
     return { known, turn: known ?? this.#enqueue(turn, asked, choose) };
