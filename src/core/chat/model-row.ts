@@ -253,8 +253,8 @@ export function pairToolCalls(
  * Arguments that every provider takes: the text of a JSON object. What is no such text (it was cut
  * short, or the model wrote something else) is kept inside one.
  */
-function objectText(text: string): string {
-  if (text === "") return "{}";
+export function objectText(text: string): string {
+  if (text.trim() === "") return "{}";
   try {
     if (isJsonObject(JSON.parse(text))) return text;
   } catch {

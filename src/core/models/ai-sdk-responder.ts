@@ -267,7 +267,6 @@ class AiSdkModel implements Responder {
           attempt.begun ||= step.hasSaid;
           yield event;
         }
-        if (step.isFlood) throw unavailable("sent more than can be read", attempt);
         wait = step.hasSaid
           ? limits.start(idleTimeoutMs, "fell silent for")
           : limits.start(firstTokenTimeoutMs, "did not answer within");

@@ -15,9 +15,6 @@ type Content = Extract<AiMessage, { role: "assistant" }>["content"][number];
 type ContentOf<Type> = Extract<Content, { type: Type }>;
 type Metadata = Extract<StreamPart, { type: "text-start" }>["providerMetadata"];
 
-/** What is told is bounded by who reads it: this bounds the rest, in UTF-16 units. */
-const mostUntoldChars = 4 * 1024 * 1024;
-
 export class AiStep {
   /** Text, thoughts and calls, in order. */
   readonly #content: Content[] = [];
@@ -31,7 +28,6 @@ export class AiStep {
   /** Its next call is of the same message as a call whose thoughts were told. */
   #continues = false;
   #isThoughtTold = false;
-  #untoldChars = 0;
   #metadata: Metadata;
   #says = "";
   /** Something of the answer itself, not of the thinking, has come. */
@@ -82,9 +78,6 @@ export class AiStep {
         yield { type: "tool-result", toolCallId, toolName, content: asText(result), isError };
         return;
       }
-      case "tool-input-delta":
-        this.#untoldChars += part.delta.length;
-        return;
       case "response-metadata":
         this.model = part.modelId ?? this.model;
         this.#span.add({ responseId: part.id, answeredBy: part.modelId });
@@ -95,11 +88,6 @@ export class AiStep {
       case "error":
         this.error ??= part.error ?? new Error("the stream did not say which");
     }
-  }
-
-  /** Whether more was thought, or followed a lost piece, than any answer is worth. */
-  get isFlood(): boolean {
-    return this.#untoldChars > mostUntoldChars;
   }
 
   *#readWords(
@@ -114,9 +102,7 @@ export class AiStep {
       known.providerOptions = part.providerMetadata ?? known.providerOptions;
     }
     // What follows a lost piece could say the opposite of what the model said.
-    const isTold = text !== "" && this.error === undefined;
-    if (type === "reasoning" || !isTold) this.#untoldChars += text.length;
-    if (!isTold) return;
+    if (text === "" || this.error !== undefined) return;
     if (type === "text") {
       this.#says += text;
       this.hasSaid = true;

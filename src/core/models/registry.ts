@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, keptFor, systemClock } from "../clock.ts";
 import { invalid, type ThroughlineError } from "../errors.ts";
 import { Lru } from "../lru.ts";
 import {
@@ -40,14 +40,14 @@ const offline: ModelSpec = { provider: "offline", model: "offline" };
 
 /** Responders that are kept: names come from requests, so their number is not ours. */
 const maxKept = 100;
-type Asked = ReturnType<typeof askForList>;
 /** How long a list counts, in milliseconds. */
 const keptMs = 60_000;
 
 /** The models that can be asked, made when they are first asked for. */
 export class ResponderRegistry implements Responders {
   readonly standard: { readonly provider: string; readonly model: string };
-  readonly #lists = new Map<string, { readonly at: number; readonly list: Asked }>();
+  /** What asks each provider for its list, once a minute. */
+  readonly #lists = new Map<string, () => ReturnType<typeof askForList>>();
   readonly #given: RegistryOptions;
   readonly #options: ModelOptions;
   /** The providers that may be asked; what they are sent leaves this program, but for `offline`. */
@@ -132,15 +132,14 @@ export class ResponderRegistry implements Responders {
     const own = named?.provider === provider ? named : undefined;
     const known = [...namedProviders, own?.provider].find((each) => each === provider);
     if (known === undefined || known === "offline") return { provider, models: [] };
-    const now = clock.monotonic();
-    let asked = this.#lists.get(provider);
-    if (asked === undefined || again || now - asked.at >= keptMs) {
+    let ask = again ? undefined : this.#lists.get(provider);
+    if (ask === undefined) {
       const spec = own ?? ({ provider: known, model: "any" } as ModelSpec);
       const place = placeOf(spec, settings, fetch);
-      asked = { at: now, list: askForList(known, place) };
-      this.#lists.set(provider, asked);
+      ask = keptFor(keptMs, clock, () => askForList(known, place));
+      this.#lists.set(provider, ask);
     }
-    const { models, error } = await asked.list;
+    const { models, error } = await ask();
     if (own === undefined) return { provider, models, error };
     // For Ollama a name without a tag is the newest one.
     const isOwn = ({ model }: OfferedModel) => [own.model, `${own.model}:latest`].includes(model);

@@ -45,9 +45,9 @@ const inputs: readonly [string, object][] = [
   ['{"city":"Berlin"}', { city: "Berlin" }],
   ["", {}],
   [" \n", {}],
-  ["{oops", { unparsed: "{oops" }],
-  ["[1]", { unparsed: "[1]" }],
-  ["null", { unparsed: "null" }],
+  ["{oops", { not_json: "{oops" }],
+  ["[1]", { not_json: "[1]" }],
+  ["null", { not_json: "null" }],
 ];
 test("the arguments of a call go out as an object, also those that are none", () => {
   for (const [args, input] of inputs) {

@@ -1,6 +1,6 @@
 import type { LanguageModel } from "ai";
 import type { ModelInput, ToolCall } from "../chat/message.ts";
-import { fenced } from "../chat/model-row.ts";
+import { fenced, objectText } from "../chat/model-row.ts";
 import { readProviderData, type Thought } from "./provider-data.ts";
 
 /** A model in the SDK's own types. */
@@ -110,16 +110,9 @@ function assistantParts(message: AssistantInput, reasoning: readonly Thought[]):
   ];
 }
 
-/** Providers want an object. A model's broken JSON is sent back as text inside one. */
+/** Providers want an object. */
 export function toolInput(call: ToolCall): object {
-  const text = call.function.arguments;
-  try {
-    const input: unknown = JSON.parse(text.trim() === "" ? "{}" : text);
-    if (typeof input === "object" && input !== null && !Array.isArray(input)) return input;
-  } catch {
-    // Not JSON: the same as JSON that is not an object.
-  }
-  return { unparsed: text };
+  return JSON.parse(objectText(call.function.arguments)) as object;
 }
 
 /** Some providers want all results of a message in one. */
