@@ -68,8 +68,8 @@ export class KeyedMutex {
   }
 
   /** Does work while the key is locked. Work on a free key begins within this call. */
-  async run<T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    if (!this.tryLock(key)) await this.lock(key, signal);
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    if (!this.tryLock(key)) await this.lock(key);
     try {
       return await work();
     } finally {
