@@ -19,7 +19,7 @@ import {
   securityHeaders,
 } from "./guard.ts";
 import type { PortSettings } from "./options.ts";
-import { type Problem, problem, problemResponse, rawProblem, writeProblem } from "./problem.ts";
+import { type Problem, problem, problemResponse, rawProblem } from "./problem.ts";
 import { acceptUpgrades, isHandshake } from "./upgrade.ts";
 
 /** Where a server listens by default. */
@@ -172,9 +172,6 @@ function nodeServer(
   );
   const connections = new Connections(server, limits);
   acceptUpgrades(server, (incoming, outgoing) => void listener(incoming, outgoing));
-  server.on("checkExpectation", (incoming, outgoing) => {
-    connections.answer(incoming, outgoing, () => writeProblem(outgoing, unexpected()));
-  });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
     const isAnswering = connections.answering(socket)?.headersSent === true;
     if (socket.writable && !isAnswering && error.code !== "ECONNRESET") {
@@ -211,12 +208,6 @@ function problemOfParser(code: string | undefined): Problem {
   if (code !== "HPE_HEADER_OVERFLOW") return problem("THROUGHLINE_INVALID", "this is not HTTP");
   const refused = problem("THROUGHLINE_TOO_LARGE", "the headers are too long");
   return { ...refused, title: "Request Header Fields Too Large", status: 431 };
-}
-
-/** For an `Expect` that is not `100-continue`. */
-function unexpected(): Problem {
-  const refused = problem("THROUGHLINE_INVALID", "nothing but 100-continue can be expected here");
-  return { ...refused, title: "Expectation Failed", status: 417 };
 }
 
 function codeOf(error: unknown): string {

@@ -1,4 +1,4 @@
-import { type ServerResponse, STATUS_CODES } from "node:http";
+import { STATUS_CODES } from "node:http";
 import type { z } from "zod";
 import { type ErrorCode, errorCodes, isThroughlineError } from "../core/errors.ts";
 import type { NewId } from "../core/ids.ts";
@@ -90,23 +90,15 @@ export function problemResponse(shown: Problem, more: Record<string, string> = {
 /** A problem as bytes, where no request reached the app. The connection closes after it. */
 export function rawProblem(shown: Problem, more: Readonly<Record<string, string>> = {}): string {
   const body = JSON.stringify(shown);
-  const headers = { ...headersOf(body), ...more };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-  return [`HTTP/1.1 ${shown.status} ${shown.title}`, ...lines, "", body].join("\r\n");
-}
-
-export function writeProblem(outgoing: ServerResponse, shown: Problem): void {
-  const body = JSON.stringify(shown);
-  outgoing.writeHead(shown.status, headersOf(body)).end(body);
-}
-
-function headersOf(body: string) {
-  return {
+  const headers = {
     ...securityHeaders,
     connection: "close",
     "content-type": "application/problem+json",
     "content-length": Buffer.byteLength(body),
+    ...more,
   };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  return [`HTTP/1.1 ${shown.status} ${shown.title}`, ...lines, "", body].join("\r\n");
 }
 
 /** The errors that requests were refused with: a caller in this process may know more than a problem says. */
