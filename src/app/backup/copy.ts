@@ -39,7 +39,7 @@ import {
 import { settle } from "../../core/storage/files/journal-segment.ts";
 import { noteBackup } from "../../core/storage/files/last-backup.ts";
 import { takeLease } from "../../core/storage/files/lease.ts";
-import { create, removeTree } from "../../core/storage/files/new-folder.ts";
+import { create } from "../../core/storage/files/new-folder.ts";
 import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
 import { isLoss } from "../../core/storage/files/quarantine.ts";
 import { journalFolder } from "../../core/storage/files/segments.ts";
@@ -65,9 +65,6 @@ interface MakingPorts extends BackupPorts {
 
 /** Number of files that are copied at once. */
 export const filesAtOnce = 8;
-
-/** Erasing what came while a copy was made tears the copy. It is rare, so a second copy is whole. */
-const mostCopies = 5;
 
 /** Waiting for a home that is being recovered: 10 seconds. */
 const recovery = { looks: 400, pauseMs: 25 } as const;
@@ -198,27 +195,13 @@ async function isInUse({ home, hasStore, logger }: MakingPorts): Promise<boolean
   }
 }
 
-/** Copies and verifies a home, and does both again where something was removed that came in between. */
+/** Copies and verifies a home. */
 async function copyWhole(folder: string, ports: MakingPorts) {
-  const { disk, home, clock, progress } = ports;
-  for (let copies = 1; ; copies++) {
-    const madeAt = isoTime(clock.now());
-    const index = readIndex(home);
-    const copy = await copyHome(folder, ports);
-    progress(`Checking: ${counted(copy.files.size, "file")}`);
-    const { isTorn, ...verified } = await verifyCopy(copy, folder, index, ports);
-    if (!isTorn) return { ...copy, ...verified, madeAt };
-    if (copies === mostCopies) {
-      throw new Failed("messages were erased while they were copied. No backup was made", {
-        code: "THROUGHLINE_UNAVAILABLE",
-        wayOut: "Try again.",
-      });
-    }
-    for (const { name, kind } of await disk.list(folder)) {
-      const path = join(folder, name);
-      await (kind === "directory" ? removeTree(disk, path) : disk.unlink(path));
-    }
-  }
+  const madeAt = isoTime(ports.clock.now());
+  const index = readIndex(ports.home);
+  const copy = await copyHome(folder, ports);
+  ports.progress(`Checking: ${counted(copy.files.size, "file")}`);
+  return { ...copy, ...(await verifyCopy(copy, folder, index, ports)), madeAt };
 }
 
 /**

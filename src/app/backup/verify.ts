@@ -153,6 +153,7 @@ export interface BackupPorts {
  * Takes the inventory of a copy. Damage is only what the home has too: what was removed since is none.
  *
  * @param index what the index said of the logs before they were copied to `folder`.
+ * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: a message of the copy lacks its attachment, which the home had.
  */
 export async function verifyCopy(
   { files, unread }: HomeCopy,
@@ -171,8 +172,13 @@ export async function verifyCopy(
   const live = found.length === 0 ? [] : (await takeInventory(disk, home, true, signal)).found;
   const ids = new Set(live.map(findingId));
   const ofHome = found.filter((each) => ids.has(findingId(each)));
-  /** A message of the copy lacks its attachment, which the home had: copy it again. */
-  const isTorn = found.some((each) => each.kind === "missing_file" && !ofHome.includes(each));
+  // A message with an attachment came and was erased while the copy was made.
+  if (found.some((each) => each.kind === "missing_file" && !ofHome.includes(each))) {
+    throw new Failed("messages were erased while they were copied. No backup was made", {
+      code: "THROUGHLINE_UNAVAILABLE",
+      wayOut: "Try again.",
+    });
+  }
   const all = [...files.values()];
   const packages = new Set(all.map(({ path }) => packageOf(path)));
   packages.delete(undefined);
@@ -186,7 +192,7 @@ export async function verifyCopy(
   };
   /** What is wrong with the home, confirmed or not. */
   const damage = await reportsOf(home, ofHome);
-  return { totals, damage, isTorn };
+  return { totals, damage };
 }
 
 /**
