@@ -168,7 +168,7 @@ test("export says so where its folder is not there, or a file stands there or ab
   const notes = join(at.path, "..", "notes.txt");
   fs.writeFileSync(notes, "mine");
   for (const [out, says] of [
-    ["no/data", /its folder does not exist \(ENOENT\) \[THROUGHLINE_CONF/],
+    ["no/data", /no such file or directory \(ENOENT\) \[THROUGHLINE_CONF/],
     ["notes.txt", /a file stands where .*notes\.txt.* \[THROUGHLINE_CONFLICT\]/],
     ["notes.txt/data", /a file stands where .*notes\.txt\/data/],
   ] as const) {

@@ -167,7 +167,9 @@ test("a port that is in use is refused with the way out, and the home is let go 
   assert.deepEqual({ code, out }, { code: 1, out: "" });
   assert.match(
     err,
-    new RegExp(`^error: port ${port} on 127\\.0\\.0\\.1 is already in use .*\\n.*--port`),
+    new RegExp(
+      `^error: cannot listen at port ${port} on 127\\.0\\.0\\.1: address already in use .*\\n.*--port`,
+    ),
   );
   await (await openThroughline({ home })).close();
 });

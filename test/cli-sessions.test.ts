@@ -280,8 +280,8 @@ test("sessions export writes the same to stdout and to a new file, mode 0600, in
   assert.match(taken.err, /already exists \[THROUGHLINE_CONFLICT\]/);
   assert.equal(fs.readFileSync(file, "utf8"), "mine");
   for (const [out, says] of [
-    ["no/where", /its folder does not exist \(ENOENT\)/],
-    ["export.jsonl/where", /part of the path is a file \(ENOTDIR\)/],
+    ["no/where", /no such file or directory \(ENOENT\)/],
+    ["export.jsonl/where", /not a directory \(ENOTDIR\)/],
   ] as const) {
     const path = join(home, "..", out);
     const { code, err } = await runCli(["sessions", "export", "local:me", "--out", path], { home });

@@ -57,7 +57,7 @@ test("what cannot be attached is said, and nothing is attached; at most 10 files
   const tooMuch = "(Not attached: a message takes at most 10 files, and 20 MiB in all.)\n";
   assert.equal(
     said,
-    `(Not attached: there is no file ${path}/none.png.)
+    `(Not attached: ${path}/none.png: no such file or directory (ENOENT).)
 (Not attached: it is a directory.)
 ${tooMuch}No files are attached. /attach PATH adds one to your next message.
 `,

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { isErrno } from "../cli/failure.ts";
+import { systemReason } from "../cli/failure.ts";
 import { bytes } from "../cli/format.ts";
 import { type Io, tell } from "../cli/io.ts";
 import {
@@ -67,7 +67,8 @@ export class AttachedFiles {
       const all = length === 1 ? "It goes" : `${length} files go`;
       return `${shown(file)} is attached. ${all} with your next message.`;
     } catch (error) {
-      return `(Not attached: ${reasonOf(error, path)}.)`;
+      if (isThroughlineError(error)) return `(Not attached: ${error.message}.)`;
+      return `(Not attached: ${printableLine(path)}: ${systemReason(error)}.)`;
     }
   }
 }
@@ -79,13 +80,4 @@ function pathOf(given: string): string {
   const [, , quoted] = /^(["'])(.*)\1$/.exec(given) ?? [];
   const plain = quoted ?? (process.platform === "win32" ? given : given.replace(/\\(.)/g, "$1"));
   return plain === "~" || plain.startsWith("~/") ? join(homedir(), plain.slice(2)) : resolve(plain);
-}
-
-function reasonOf(error: unknown, path: string): string {
-  if (isThroughlineError(error)) return error.message;
-  const place = printableLine(path);
-  if (isErrno(error, "ENOENT", "ENOTDIR")) return `there is no file ${place}`;
-  if (isErrno(error, "EACCES", "EPERM")) return `${place} may not be read`;
-  const { code } = error as NodeJS.ErrnoException;
-  return `${place} cannot be read (${code ?? "unknown error"})`;
 }

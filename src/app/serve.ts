@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import type { Context } from "../cli/command.ts";
 import { addressOf } from "../cli/doctor/model.ts";
 import type { Environment } from "../cli/env.ts";
-import { describeFailure, Exit, exitCodes, Failed, isErrno } from "../cli/failure.ts";
+import { describeFailure, Exit, exitCodes, Failed, systemReason } from "../cli/failure.ts";
 import { counted } from "../cli/format.ts";
 import { type Io, tell, untilStopped, write } from "../cli/io.ts";
 import { openLog } from "../cli/log.ts";
@@ -10,7 +10,7 @@ import { type Flags, resolveSettings, type Settings } from "../cli/settings.ts";
 import { configName } from "../cli/settings-table.ts";
 import { checkedToken, readTokenFile } from "../cli/token.ts";
 import { printableLine } from "../core/chat/printable.ts";
-import { errorName, isThroughlineError, type ThroughlineError } from "../core/errors.ts";
+import { errorName, isThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { shownModel } from "../core/models/model-name.ts";
 import { misconfigured } from "../core/options.ts";
@@ -168,12 +168,17 @@ async function portOf(
   try {
     return await openPort({ host, port }, resolvePort(options));
   } catch (cause) {
-    const system = cause instanceof Error ? cause.cause : undefined;
-    const [, says, wayOut] = listenErrors.find(([code]) => isErrno(system, code)) ?? [];
     const code = "THROUGHLINE_CONFIGURATION";
-    if (isThroughlineError(cause, code)) throw withTokenHint(cause);
-    if (says === undefined || wayOut === undefined) throw cause;
-    throw new Failed(`port ${port} on ${host} ${says}`, { code, wayOut, cause });
+    if (isThroughlineError(cause, "THROUGHLINE_UNAVAILABLE")) {
+      const message = `cannot listen at port ${port} on ${host}: ${systemReason(cause.cause)}`;
+      const wayOut =
+        "Stop the program that uses it, or pass another --port or --host. --port 0 picks a free one.";
+      throw new Failed(message, { code, wayOut, cause });
+    }
+    if (!isThroughlineError(cause, code)) throw cause;
+    const wayOut =
+      "Pass --token-file FILE. If the file does not exist, it is created with a new token.";
+    throw new Failed(cause.message, { code, wayOut, cause });
   }
 }
 
@@ -186,23 +191,6 @@ async function tellHosts(io: Io, { host = "", hosts = [], home }: Settings): Pro
       `${join(home, configName)}: {"hosts": ["nova.example"]}`,
   );
 }
-
-function withTokenHint(cause: ThroughlineError): Failed {
-  const wayOut =
-    "Pass --token-file FILE. If the file does not exist, it is created with a new token.";
-  return new Failed(cause.message, { code: cause.code, wayOut, cause });
-}
-
-const listenErrors = [
-  [
-    "EADDRINUSE",
-    "is already in use",
-    "Stop the program that uses it, or pass another --port. 0 picks a free one.",
-  ],
-  ["EADDRNOTAVAIL", "is not available: this machine has no such address", "Pass another --host."],
-  ["ENOTFOUND", "is not available: the host name is unknown", "Pass another --host."],
-  ["EACCES", "is not available: permission denied", "Pass a --port from 1024 on."],
-] as const;
 
 /** Reports what the last run left: repairs, and unanswered messages. */
 async function tellState(io: Io, { throughline, turns }: Companion): Promise<void> {

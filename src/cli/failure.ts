@@ -1,3 +1,4 @@
+import { getSystemErrorMessage } from "node:util";
 import { CommanderError } from "commander";
 import { printable } from "../core/chat/printable.ts";
 import {
@@ -142,6 +143,12 @@ function framesOf(error: unknown): string {
 export function isErrno(error: unknown, ...codes: readonly string[]): boolean {
   const code: unknown = error instanceof Error && "code" in error ? error.code : undefined;
   return codes.some((each) => each === code);
+}
+
+/** Describes an error of the system by its code, such as `no such file or directory (ENOENT)`. */
+export function systemReason(error: unknown): string {
+  const { errno, code = "unknown" } = error as NodeJS.ErrnoException;
+  return errno === undefined ? code : `${getSystemErrorMessage(errno)} (${code})`;
 }
 
 /** A message may name a file, and a file can have any name. */

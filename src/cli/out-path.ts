@@ -4,24 +4,12 @@ import { readdir, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { Failed, isErrno, wrongUsage } from "./failure.ts";
+import { Failed, isErrno, systemReason, wrongUsage } from "./failure.ts";
 
-const reasons: Readonly<Record<string, string>> = {
-  ENOENT: "its folder does not exist",
-  ENOTDIR: "part of the path is a file",
-  EEXIST: "a file with this name exists",
-  EROFS: "the file system is read-only",
-  EACCES: "permission denied",
-  EPERM: "permission denied",
-  ELOOP: "its links form a loop",
-  ENAMETOOLONG: "the name is too long",
-};
-
-/** An error about the path after `--out`, in plain words. Any other error as it is. */
+/** Makes an error that is about the path after `--out` say so. Any other error stays as it is. */
 export function wrongOut(out: string, cause: unknown): unknown {
-  if (!isErrno(cause, ...Object.keys(reasons)) || !isAbout(out, cause)) return cause;
-  const { code = "" } = cause as NodeJS.ErrnoException;
-  return new Failed(`${out} cannot be written: ${reasons[code]} (${code})`, {
+  if (!isAbout(out, cause)) return cause;
+  return new Failed(`${out} cannot be written: ${systemReason(cause)}`, {
     code: "THROUGHLINE_CONFIGURATION",
     wayOut: "Pass another --out, in an existing folder that you can write to.",
     cause,
@@ -30,8 +18,8 @@ export function wrongOut(out: string, cause: unknown): unknown {
 
 /** Whether the error is about `--out`, and not about what is read to write it. */
 function isAbout(out: string, error: unknown): boolean {
-  const { path } = error as NodeJS.ErrnoException;
-  if (path === undefined) return false;
+  const { path, errno } = error as NodeJS.ErrnoException;
+  if (path === undefined || errno === undefined) return false;
   const [wanted, failed] = [resolve(out), resolve(path)];
   return failed.startsWith(wanted) || wanted.startsWith(failed + sep);
 }
