@@ -4,7 +4,7 @@ import type { ProviderModel, Target } from "../core/chat/provider-sessions.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { shownModel } from "../core/models/model-name.ts";
 import type { modelListJson } from "../server/model-routes.ts";
-import { clearShown, dismissWaiting, noneUnanswered, startOver } from "./chats/change.ts";
+import { clear, dismiss, noneUnanswered, startOver } from "./chats/change.ts";
 import type { ServedChat } from "./chats/read.ts";
 import type { AskedTurn } from "./turn-events.ts";
 
@@ -50,8 +50,8 @@ export async function runSlashCommand(
   if (name === "help") return slashHelp;
   if (name === "model") return models.run(word);
   try {
-    if (name === "dismiss") return await dismissWaiting(routes, path);
-    if (name === "clear") return await clearShown(routes, path);
+    if (name === "dismiss") return await dismiss({ routes, path });
+    if (name === "clear") return await clear({ routes, path });
     if (name === "new" || name === "newall") {
       const { provider_sessions: known } = await routes.json<ServedChat>(path); // a reset begins a chat
       const { provider } = await targetOf(routes, path, models.target);

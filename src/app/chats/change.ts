@@ -45,19 +45,25 @@ export function runChatCommand(
   return withRoutes(
     flags,
     context,
-    (routes, settings) => commands[name]({ routes, settings, io, flags, args, path }),
+    async (routes, settings) => {
+      const says = await commands[name]({ routes, settings, io, flags, args, path });
+      if (typeof says === "string") await say(io, says);
+    },
     name in changes ? everywhere : undefined,
   );
 }
 
 const say = (io: Io, line: string) => write(io.output, `${line}\n`);
 
-async function reset({ routes, io, flags, path }: ChatCommand): Promise<void> {
+/** The chat that a command is about. */
+type ChatPlace = Pick<ChatCommand, "routes" | "path">;
+
+async function reset({ routes, flags, path }: ChatCommand): Promise<string> {
   const { row } = await routes.json<ServedChat>(path); // a reset makes a chat
   const active = row.generation === 0 ? undefined : row.provider;
   // Where no model has answered yet, every provider starts over.
   const provider = flags.provider ?? (flags.all || active === "offline" ? undefined : active);
-  await say(io, await startOver(routes, path, provider, "--all"));
+  return startOver(routes, path, provider, "--all");
 }
 
 /**
@@ -85,24 +91,16 @@ export async function startOver(
   );
 }
 
-async function clear({ routes, io, path }: ChatCommand): Promise<void> {
-  await say(io, await clearShown(routes, path));
-}
-
 /** Hides what was said so far. @returns what to say. */
-export async function clearShown(routes: Routes, path: string): Promise<string> {
+export async function clear({ routes, path }: ChatPlace): Promise<string> {
   const { row } = await routes.json<ServedChat>(path);
   await routes.post(`${path}/clear`);
   const what = counted(row.message_count, "message is", "messages are");
   return `${what} no longer shown or sent to a model. The file keeps them.`;
 }
 
-async function dismiss({ routes, io, path }: ChatCommand): Promise<void> {
-  await say(io, await dismissWaiting(routes, path));
-}
-
 /** Leaves what waits without an answer. @returns what to say. */
-export async function dismissWaiting(routes: Routes, path: string): Promise<string> {
+export async function dismiss({ routes, path }: ChatPlace): Promise<string> {
   const { dismissed } = await routes.post<{ readonly dismissed: number }>(`${path}/dismiss`);
   const what = counted(dismissed, "message stays", "messages stay");
   return dismissed === 0 ? noneUnanswered : `${what} unanswered.`;
@@ -110,14 +108,10 @@ export async function dismissWaiting(routes: Routes, path: string): Promise<stri
 
 export const noneUnanswered = "There are no unanswered messages.";
 
-async function fork({
-  routes,
-  io,
-  args: [, message_id, chat_id],
-  path,
-}: ChatCommand): Promise<void> {
+async function fork({ routes, args, path }: ChatCommand): Promise<string> {
+  const [, message_id, chat_id] = args;
   const row = await routes.post<ChatRow>(`${path}/fork`, { message_id, chat_id });
-  await say(io, `Created ${row.chat_id} with ${counted(row.message_count, "message")}.`);
+  return `Created ${row.chat_id} with ${counted(row.message_count, "message")}.`;
 }
 
 async function erase({ routes, io, args: [, id = ""], path }: ChatCommand): Promise<void> {
