@@ -140,6 +140,9 @@ async function closeAll(
   clearTimeout(giveUp);
 }
 
+/** How long a request's headers may take to arrive. */
+const mostHeadersMs = 10_000;
+
 function nodeServer(
   { limits, logger }: PortSettings,
   fetch: Fetch,
@@ -151,7 +154,7 @@ function nodeServer(
     overrideGlobalObjects: false,
     errorHandler: (error) => unparsable(error, logger),
   });
-  const headersTimeout = Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs);
+  const headersTimeout = Math.min(mostHeadersMs, limits.requestTimeoutMs);
   const server = createHttpServer(
     {
       headersTimeout,
