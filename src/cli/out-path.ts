@@ -1,9 +1,5 @@
-import { once } from "node:events";
-import { createWriteStream } from "node:fs";
-import { readdir, realpath, unlink } from "node:fs/promises";
+import { open, readdir, realpath, unlink } from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { Failed, isErrno, systemReason, wrongUsage } from "./failure.ts";
 
 /** Makes an error that is about the path after `--out` say so. Any other error stays as it is. */
@@ -34,25 +30,27 @@ function isAbout(out: string, error: unknown): boolean {
 export async function writeNewFile(
   path: string,
   pieces: AsyncIterable<string>,
-  signal?: AbortSignal,
+  signal: AbortSignal,
 ): Promise<void> {
-  let isOurs = false;
-  const file = createWriteStream(resolve(path), { flags: "wx", mode: 0o600, flush: true });
-  file.once("open", () => {
-    isOurs = true;
-  });
-  try {
-    await pipeline(Readable.from(pieces), file, { signal });
-  } catch (cause) {
-    if (!file.closed) await once(file, "close"); // it may be made only now
-    if (isOurs) await unlink(file.path).catch(() => undefined); // the error that stopped it is the news
-    signal?.throwIfAborted();
+  const file = await open(path, "wx", 0o600).catch((cause: unknown) => {
     if (!isErrno(cause, "EEXIST")) throw wrongOut(path, cause);
     throw new Failed(`${path} already exists`, {
       code: "THROUGHLINE_CONFLICT",
       wayOut: "Pass a new file name with --out. Nothing was overwritten.",
       cause,
     });
+  });
+  try {
+    for await (const piece of pieces) {
+      signal.throwIfAborted();
+      await file.writeFile(piece);
+    }
+    await file.sync();
+  } catch (error) {
+    await unlink(path).catch(() => undefined); // the error that stopped it is the news
+    throw error;
+  } finally {
+    await file.close();
   }
 }
 
