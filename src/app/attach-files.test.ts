@@ -58,7 +58,7 @@ test("what cannot be attached is said, and nothing is attached; at most 10 files
   assert.equal(
     said,
     `(Not attached: ${path}/none.png: no such file or directory (ENOENT).)
-(Not attached: it is a directory.)
+(Not attached: it is not a regular file.)
 ${tooMuch}No files are attached. /attach PATH adds one to your next message.
 `,
   );

@@ -55,7 +55,6 @@ export class AttachedFiles {
     const path = pathOf(given);
     try {
       const found = await stat(path);
-      if (found.isDirectory()) return "(Not attached: it is a directory.)";
       if (!found.isFile()) return "(Not attached: it is not a regular file.)";
       const held = this.#files.reduce((sum, { bytes }) => sum + bytes.length, 0);
       // Not read where it cannot be sent.

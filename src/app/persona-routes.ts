@@ -6,7 +6,7 @@ import { json, type Router } from "../server/router.ts";
 import { version } from "../server/schemas.ts";
 import type { HomePersona } from "./home-persona.ts";
 
-export const personaState = async () => {
+const personaState = async () => {
   const { editedFields } = await import("../server/answer-schemas.ts");
   return z
     .object({
@@ -18,7 +18,7 @@ export const personaState = async () => {
     .meta({ id: "Persona" });
 };
 
-export const personaBody = () =>
+const personaBody = () =>
   z
     .strictObject({
       persona: z.string().nullable().meta({
