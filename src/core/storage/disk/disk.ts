@@ -1,5 +1,6 @@
 import fs from "node:fs";
 import { constants } from "node:os";
+import { promisify } from "node:util";
 
 /** What the file driver needs of a file system: 16 calls, so that a test can be the disk. */
 export interface Disk {
@@ -79,28 +80,24 @@ const smallWrite = 64 * 1024;
 export const blockBytes = 4096;
 const nul = new Uint8Array(1);
 
-type Done = (error: NodeJS.ErrnoException | null) => void;
-
-/** A call of the callback API as a promise: half the cost of `FileHandle`, which matters per turn. */
-function settle(call: (done: Done) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
-    call((error) => (error ? reject(error) : resolve()));
-  });
-}
+// Half the cost of `FileHandle`, which matters per turn; and `fs.promises` takes some milliseconds to load.
+const read = promisify(fs.read);
+const write = promisify(fs.write);
+const truncate = promisify(fs.ftruncate);
+const syncData = promisify((descriptor: number, done: fs.NoParamCallback) =>
+  fs.fdatasync(descriptor, done),
+);
+const syncAll = promisify(fs.fsync);
+const openDirectory = promisify(fs.opendir);
+const makeFolder = promisify(fs.mkdir);
+const removeFolder = promisify(fs.rmdir);
+const statusOf = promisify(fs.lstat);
+const spaceOf = promisify(fs.statfs);
 
 /** When a name in a directory last changed; two moments differ whenever their texts do. */
 export function directoryChanged(path: string): string | undefined {
   const stats = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats === undefined ? undefined : `${stats.dev} ${stats.ino} ${stats.mtimeNs}`;
-}
-
-/** The same for a call that answers something. `fs.promises` takes some milliseconds to load. */
-function result<T>(
-  call: (done: (error: NodeJS.ErrnoException | null, value: T) => void) => void,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    call((error, value) => (error ? reject(error) : resolve(value)));
-  });
 }
 
 /**
@@ -146,30 +143,20 @@ class RealFile implements DiskFile {
     this.#seen = { path, name, at: now };
     return "own";
   }
-  read(into: Uint8Array, position: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      fs.read(this.#descriptor, into, 0, into.length, position, (error, count) =>
-        error ? reject(error) : resolve(count),
-      );
-    });
+  async read(into: Uint8Array, position: number): Promise<number> {
+    return (await read(this.#descriptor, into, 0, into.length, position)).bytesRead;
   }
   async write(bytes: Uint8Array, position: number): Promise<number> {
     if (bytes.length <= smallWrite) {
       return fs.writeSync(this.#descriptor, bytes, 0, bytes.length, position);
     }
-    return result((done) =>
-      fs.write(this.#descriptor, bytes, 0, bytes.length, position, (error, count) =>
-        done(error, count),
-      ),
-    );
+    return (await write(this.#descriptor, bytes, 0, bytes.length, position)).bytesWritten;
   }
-  size(): Promise<number> {
-    return new Promise((resolve, reject) => {
-      fs.fstat(this.#descriptor, (error, stats) => (error ? reject(error) : resolve(stats.size)));
-    });
+  async size(): Promise<number> {
+    return fs.fstatSync(this.#descriptor).size;
   }
   truncate(size: number): Promise<void> {
-    return settle((done) => fs.ftruncate(this.#descriptor, size, done));
+    return truncate(this.#descriptor, size);
   }
   /** One byte gives a block its place, and the rest of it is NUL: this writes no more than that. */
   async extend(from: number, size: number): Promise<void> {
@@ -180,7 +167,7 @@ class RealFile implements DiskFile {
   }
   async sync(here = false): Promise<void> {
     if (here) fs.fdatasyncSync(this.#descriptor);
-    else await settle((done) => fs.fdatasync(this.#descriptor, done));
+    else await syncData(this.#descriptor);
   }
   /** At once: another thread would take ten times as long. */
   async close(): Promise<void> {
@@ -192,23 +179,19 @@ class RealFile implements DiskFile {
 function fileOf(descriptor: number, path: string): RealFile {
   const stats = fs.fstatSync(descriptor);
   if (stats.isFile()) return new RealFile(descriptor, stats);
-  throw new CannotOpen(stats.isDirectory() ? "EISDIR" : "ENXIO", path);
+  throw new NoFile(stats.isDirectory() ? "EISDIR" : "ENXIO", path);
 }
 
-const whyNot = {
-  EISDIR: "illegal operation on a directory",
-  ENOENT: "no such file or directory",
-  ENXIO: "not a file",
-} as const;
+const whyNot = { EISDIR: "illegal operation on a directory", ENXIO: "not a file" } as const;
 
-/** As the system says it of what cannot be opened. */
-class CannotOpen extends Error {
+/** As the system says it of what is no file. */
+class NoFile extends Error {
   readonly errno: number;
   readonly code: keyof typeof whyNot;
   readonly syscall = "open";
   readonly path: string;
 
-  constructor(code: CannotOpen["code"], path: string) {
+  constructor(code: NoFile["code"], path: string) {
     super(`${code}: ${whyNot[code]}, open '${path}'`);
     this.errno = -errno[code];
     this.code = code;
@@ -216,35 +199,22 @@ class CannotOpen extends Error {
   }
 }
 
-function isMissing(path: string): boolean {
-  try {
-    return fs.lstatSync(path, { throwIfNoEntry: false }) === undefined;
-  } catch {
-    return false; // opening it says what is wrong
-  }
-}
-
 /** The disk of this machine. */
 export const realDisk: Disk = {
+  /** At once, as small writes are: it takes some 20 µs, and a thread would take longer. */
   async open(path, how) {
-    // As with small writes, a thread would take longer: a name is made, or is not there, in some 20 µs.
-    if (how === "create") return fileOf(fs.openSync(path, flags.create, 0o600), path);
-    if (isMissing(path)) throw new CannotOpen("ENOENT", path);
-    return new Promise((resolve, reject) => {
-      fs.open(path, flags[how], 0o600, (error, descriptor) => {
-        if (error) return reject(error);
-        try {
-          resolve(fileOf(descriptor, path));
-        } catch (refused) {
-          fs.close(descriptor, () => reject(refused));
-        }
-      });
-    });
+    const descriptor = fs.openSync(path, flags[how], 0o600);
+    try {
+      return fileOf(descriptor, path);
+    } catch (error) {
+      fs.closeSync(descriptor);
+      throw error;
+    }
   },
-  mkdir: (path) => settle((done) => fs.mkdir(path, 0o700, done)),
+  mkdir: (path) => makeFolder(path, 0o700),
   /** A part at a time: a million entries at once would hold up the event loop. */
   async list(path) {
-    const directory = await result<fs.Dir>((done) => fs.opendir(path, { bufferSize: 512 }, done));
+    const directory = await openDirectory(path, { bufferSize: 512 });
     const entries: DiskEntry[] = [];
     for await (const entry of directory) {
       const kind = entry.isFile() ? "file" : entry.isDirectory() ? "directory" : "other";
@@ -252,27 +222,26 @@ export const realDisk: Disk = {
     }
     return entries;
   },
-  size: async (path) => (await result<fs.Stats>((done) => fs.lstat(path, done))).size,
-  rename: (from, to) => settle((done) => fs.rename(from, to, done)),
-  unlink: (path) => settle((done) => fs.unlink(path, done)),
-  rmdir: (path) => settle((done) => fs.rmdir(path, done)),
+  size: async (path) => (await statusOf(path)).size,
+  rename: promisify(fs.rename),
+  unlink: promisify(fs.unlink),
+  rmdir: (path) => removeFolder(path),
   async syncDirectory(path) {
     if (process.platform === "win32") return; // a directory cannot be opened there
-    const how = O_RDONLY | (O_DIRECTORY ?? 0);
-    const descriptor = await result<number>((done) => fs.open(path, how, done));
+    const descriptor = fs.openSync(path, O_RDONLY | (O_DIRECTORY ?? 0));
     try {
-      await settle((done) => fs.fsync(descriptor, done));
+      await syncAll(descriptor);
     } catch (error) {
       // Some file systems cannot sync a directory and say EINVAL: nothing more can be done there.
       if ((error as NodeJS.ErrnoException).code !== "EINVAL") throw error;
     } finally {
-      await settle((done) => fs.close(descriptor, done));
+      fs.closeSync(descriptor);
     }
   },
 };
 
 /** How many bytes this user may still write at a path. A quota, or the next moment, can make it less. */
 export async function freeSpace(path: string): Promise<number> {
-  const { bavail, bsize } = await result<fs.StatsFs>((done) => fs.statfs(path, done));
+  const { bavail, bsize } = await spaceOf(path);
   return bavail * bsize;
 }
