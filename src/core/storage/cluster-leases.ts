@@ -99,8 +99,6 @@ export class ClusterLeases implements Leases {
   waits = 0;
   /** Not released. */
   readonly #own = new Set<OwnLease>();
-  /** By `nameText`, how many calls ask the place for it now. */
-  readonly #asked = new Map<string, number>();
   /** The place may take this process for the holder of more than it holds. */
   #isUnsure = false;
   readonly #asking = new Set<Promise<unknown>>();
@@ -225,7 +223,10 @@ export class ClusterLeases implements Leases {
     for (let tries = 0; tries < 2 && this.#times.clock.monotonic() >= this.#until; tries++)
       await (this.#beating ?? this.#beat());
     const life = this.#life;
-    const answer = await this.#take(name, life, waits);
+    const answer = await this.#place.take(name, life, waits).catch((error: unknown) => {
+      this.#isUnsure = true; // it may be taken all the same
+      throw error;
+    });
     if ("epoch" in answer && life === this.#life) return this.#hold(name, answer);
     if ("epoch" in answer) {
       void this.#settled(this.#free({ ...name, epoch: answer.epoch })); // it is of a life that is over
@@ -233,21 +234,6 @@ export class ClusterLeases implements Leases {
     }
     // A millisecond more, so that it has lapsed then; never longer than one lease lasts.
     return Math.min(Math.max(answer.lapsesInMs, 0), this.#times.leaseMs) + 1;
-  }
-
-  async #take(name: LeaseName, life: number, waits: boolean) {
-    const text = nameText(name);
-    this.#asked.set(text, (this.#asked.get(text) ?? 0) + 1);
-    try {
-      return await this.#place.take(name, life, waits);
-    } catch (error) {
-      this.#isUnsure = true; // it may be taken all the same
-      throw error;
-    } finally {
-      const left = (this.#asked.get(text) ?? 1) - 1;
-      if (left === 0) this.#asked.delete(text);
-      else this.#asked.set(text, left);
-    }
   }
 
   #hold(name: LeaseName, { epoch, log }: TakenName): Lease {
@@ -286,17 +272,13 @@ export class ClusterLeases implements Leases {
     }
   }
 
-  /** Frees what the place takes this process for the holder of, and what it does not hold. */
+  /** Frees what the place takes this process for the holder of, and what it neither holds nor asks for. */
   async #freeOthers(): Promise<void> {
     if (!this.#isUnsure || this.#until === never) return;
     this.#isUnsure = false;
     try {
-      const asked = new Set(this.#asked.keys()); // also of those that are answered by then
       const held = await this.#place.held(this.#life);
-      const own = new Set(Array.from(this.#own, nameText));
-      const isOther = (text: string) =>
-        !own.has(text) && !asked.has(text) && !this.#asked.has(text);
-      const others = held.filter((name) => isOther(nameText(name)));
+      const others = held.filter((name) => !this.#names.isLocked(nameText(name)));
       if (others.length > 0) await this.#free(...others);
     } catch (error) {
       this.#isUnsure = true;
