@@ -65,7 +65,7 @@ export function temporaryName(path: string, newId: NewId): string {
 }
 /** Nothing else is swept: a home may be a folder in which others keep files of their own. */
 export const isTemporaryName = (name: string): boolean =>
-  name.includes(".tmp-") && /\.jsonl?(?:\.bak)?\.tmp-[0-9a-z]+$/.test(name);
+  name.includes(".tmp-") && /\.(?:jsonl?(?:\.bak)?|bytes)\.tmp-[0-9a-z]+$/.test(name);
 
 /** Copies bytes of one open file to the start of another, in bounded memory. */
 export async function copyBytes(

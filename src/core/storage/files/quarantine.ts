@@ -9,9 +9,9 @@ import {
   copyBytes,
   type FilePorts,
   type HomePorts,
-  isCode,
   makeDirectory,
   readFrom,
+  replaceFile,
   syncNames,
   unlessAbsent,
   writeAll,
@@ -156,25 +156,8 @@ export class Quarantine {
     return `${collection}-${basename(place)}.${crc}.`;
   }
 
-  async #write(name: string, fill: (file: DiskFile) => Promise<void>): Promise<void> {
-    const path = join(this.#directory, name);
-    const { disk } = this.#ports;
-    let file: DiskFile;
-    try {
-      file = await disk.open(path, "create");
-    } catch (error) {
-      if (!isCode(error, "EEXIST")) throw error;
-      // An earlier recovery was cut short here, perhaps in the middle of this very copy.
-      file = await disk.open(path, "write");
-      await file.truncate(0);
-    }
-    try {
-      await fill(file);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await syncNames(this.#ports, this.#directory);
+  #write(name: string, fill: (file: DiskFile) => Promise<void>): Promise<void> {
+    return replaceFile(this.#ports, join(this.#directory, name), fill);
   }
 }
 
