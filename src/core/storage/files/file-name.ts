@@ -1,4 +1,5 @@
 // Keys become file names: a public contract, because people look into their home.
+import { dirname } from "node:path";
 import { sha256 } from "../../sha256.ts";
 
 /** Longest name of any file that belongs to a key, its extension and a temporary suffix included. */
@@ -27,7 +28,7 @@ const usual = /^[a-z0-9_-]{1,32}:[a-z0-9_-]{1,32}$/;
 export function fileNameOf(key: string): string {
   if (usual.test(key)) return key.replace(":", "%3a");
   let name = key.replace(/[^a-z0-9_-]+/g, spelledOut);
-  if (reserved.test(name)) name = hex(name.charCodeAt(0)) + name.slice(1);
+  if (reserved.test(name)) name = spelledOut(name.charAt(0)) + name.slice(1);
   if (name.length <= longestName) return name;
   const hash = sha256(key).toString("hex").slice(0, hashDigits);
   return `${name.slice(0, longestName - hashDigits - 1)}~${hash}`;
@@ -37,6 +38,11 @@ export function fileNameOf(key: string): string {
 export function logName(collection: string, key: string): string {
   const name = `${fileNameOf(key)}.jsonl`;
   return collection === "" ? name : `${collection}/${name}`;
+}
+
+/** The collection of a log, by its path in the home: the folder that it lies in, `""` for the home itself. */
+export function collectionOf(name: string): string {
+  return dirname(name).replace(/^\.$/, "");
 }
 
 /**
@@ -53,13 +59,7 @@ export function keyOfFileName(name: string): string | undefined {
   return key !== "" && fileNameOf(key) === name ? key : undefined;
 }
 
-/** Every byte of a text, in hex. One character of ASCII, as the `:` of most keys, is at hand. */
+/** Every byte of a text, in hex. */
 function spelledOut(text: string): string {
-  const code = text.charCodeAt(0);
-  if (text.length === 1 && code < 0x80) return hex(code);
   return Buffer.from(text).toString("hex").replace(/../g, "%$&");
-}
-
-function hex(byte: number): string {
-  return `%${byte.toString(16).padStart(2, "0")}`;
 }

@@ -1,9 +1,9 @@
 // The journal as the index reads it, in either thread: the files themselves, by positions that were published.
 import fs from "node:fs";
-import { dirname } from "node:path";
 import { type Batch, batchAt } from "./batch-reader.ts";
+import { collectionOf } from "./file-name.ts";
 import { IndexDamage } from "./index-schema.ts";
-import { publishedFrameAt, viewOf } from "./journal-frame.ts";
+import { frameAt, viewOf } from "./journal-frame.ts";
 
 /** What both threads see: `marks` holds up to where the journal is durable, and up to where the index has it. */
 export function sharedViews(memory = new SharedArrayBuffer(24)) {
@@ -78,14 +78,14 @@ export function* framesOf(
     while (position < end && position - from < most) {
       const bytes = wholeFrames(segment, read, position, end);
       const view = viewOf(bytes);
-      const frameAt = (offset: number) => publishedFrameAt(bytes, offset, view);
       let at = 0;
-      for (let frame = frameAt(0); frame !== undefined; frame = frameAt(at)) {
-        if (frame.position !== position + at) break;
+      for (;;) {
+        const frame = frameAt(bytes, at, view);
+        if (frame?.position !== position + at) break;
         at = frame.end - position;
         const { path, offset: start, bytes: content, end: after } = frame;
         if (path === "") continue; // the header of a segment
-        const collection = dirname(path).replace(/^\.$/, "");
+        const collection = collectionOf(path);
         const batch = content.length === 0 ? undefined : batchAt(content, start);
         yield { collection, path, start, end: start + content.length, batch, after };
       }

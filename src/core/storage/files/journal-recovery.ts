@@ -11,6 +11,7 @@ import {
 } from "./batch-reader.ts";
 import type { CollectionIndex } from "./collection-index.ts";
 import { headOf } from "./commit.ts";
+import { collectionOf } from "./file-name.ts";
 import {
   type HomePorts,
   inSpaceOfIndex,
@@ -29,7 +30,7 @@ import {
   segmentName,
   validFrames,
 } from "./journal-frame.ts";
-import { collectionOf, newSegment, noteChange, type Segment, settle } from "./journal-segment.ts";
+import { newSegment, noteChange, type Segment, settle } from "./journal-segment.ts";
 
 export interface FoundJournal {
   /** In the order in which they were begun. */

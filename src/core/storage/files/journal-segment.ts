@@ -12,11 +12,6 @@ import {
 } from "./file-ports.ts";
 import { type Change, readSegment } from "./journal-frame.ts";
 
-/** The collection of a log, by its path in the home: the folder that it lies in, `""` for the home itself. */
-export function collectionOf(name: string): string {
-  return dirname(name).replace(/^\.$/, "");
-}
-
 /** A log that may be open. */
 export interface SyncedLog {
   /** Syncs the file through the descriptor that is open. @returns whether one is. */
