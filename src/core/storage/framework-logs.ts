@@ -50,7 +50,7 @@ interface FrameworkLog {
  * What frameworks keep of a chat, a thread or a session: the logs with its id as their key, and those with its
  * `ownerLabel`. In bounded memory; a log that was yielded may be deleted at once.
  */
-export async function* frameworkLogsOf(
+async function* frameworkLogsOf(
   storage: Pick<Storage, "logs">,
   chatId: string,
 ): AsyncGenerator<FrameworkLog> {

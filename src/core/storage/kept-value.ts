@@ -3,6 +3,7 @@
 import { isThroughlineError, ThroughlineError } from "../errors.ts";
 import { checkJson, type Json, type JsonObject, tooLarge } from "../json.ts";
 import { sha256 } from "../sha256.ts";
+import { appendGroups } from "./batch.ts";
 import { exactText, fromExactText } from "./exact-json.ts";
 import type { LogRecord, LogStore, StoredRecord } from "./log-store.ts";
 
@@ -13,11 +14,8 @@ export const keptLimits = {
   textUnits: 128 * 1024 * 1024,
 } as const;
 
-/** Escaped, a part has at most six times its length: eight of them always fit into one append. */
-const partsPerAppend = 8;
-
 /** A value as a record holds it. */
-export interface Kept {
+interface Kept {
   /**
    * One of `{ value }`, plain JSON; `{ text }`, what `exactText` made of it; `{ parts }`, the ids of the
    * records that hold that text.
@@ -63,10 +61,8 @@ export function keepText(owner: string, text: string, name: string, most?: numbe
 }
 
 /** Parts in the groups of which each fits into one append. */
-export function* partGroups(parts: readonly LogRecord[]): Generator<readonly LogRecord[]> {
-  for (let at = 0; at < parts.length; at += partsPerAppend) {
-    yield parts.slice(at, at + partsPerAppend);
-  }
+export function partGroups(parts: readonly LogRecord[]): LogRecord[][] {
+  return appendGroups(parts, (part) => part);
 }
 
 /** The ids of the parts of what these fields hold. */

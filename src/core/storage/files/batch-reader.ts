@@ -214,17 +214,13 @@ export function recordsOf(batch: Pick<Batch, "start" | "body">): StoredRecord[] 
   return records;
 }
 
-/** Memory of so many bytes, whatever is in it. */
-export type Allocate = (bytes: number) => Buffer;
-
 /** Reads `length` bytes from `position`, or what there is of them. */
 export async function readExactly(
   file: DiskFile,
   position: number,
   length: number,
-  allocate: Allocate = Buffer.allocUnsafe,
 ): Promise<Buffer> {
-  const bytes = allocate(length);
+  const bytes = Buffer.allocUnsafe(length);
   let done = 0;
   while (done < length) {
     const count = await file.read(bytes.subarray(done), position + done);

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Clock, systemClock } from "../../clock.ts";
 import { type NewId, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
-import { type Checks, type Defaults, misconfigured, resolveOptions, whole } from "../../options.ts";
+import { type Checks, type Defaults, misconfigured, resolveOptions } from "../../options.ts";
 import { systemTimers } from "../../timers.ts";
 import { directoryChanged, realDisk } from "../disk/disk.ts";
 import { type Durability, durabilityCheck } from "../storage.ts";
@@ -20,11 +20,6 @@ interface FileStorageOptions {
    */
   readonly durability?: Durability | undefined;
   /**
-   * Files kept open at most per collection, at least 1. The least used is closed first.
-   * @default 256
-   */
-  readonly maxOpenFiles?: number | undefined;
-  /**
    * Use a home on a network file system, although no other machine is kept out there.
    * @default false
    */
@@ -36,7 +31,6 @@ interface FileStorageOptions {
 
 const defaults = {
   durability: "power-cut",
-  maxOpenFiles: 256,
   force: false,
   clock: systemClock,
   newId: randomId,
@@ -47,7 +41,6 @@ const checks: Checks<FileStorageOptions> = {
   // An empty path would be the folder that the process happens to be in.
   home: ["the path of a directory", (value) => typeof value === "string" && value !== ""],
   durability: durabilityCheck,
-  maxOpenFiles: whole(1),
 };
 
 /**
@@ -60,7 +53,7 @@ const checks: Checks<FileStorageOptions> = {
  */
 export async function openFileStorage(options: FileStorageOptions): Promise<FileStorage> {
   const resolved = resolveOptions("the options of a home", options, defaults, checks);
-  const { durability, maxOpenFiles, force, clock, newId, logger } = resolved;
+  const { durability, force, clock, newId, logger } = resolved;
   const home = resolve(resolved.home);
   checkPermissionModel(); // making the home needs a sync
   await makeHome(home);
@@ -86,7 +79,7 @@ export async function openFileStorage(options: FileStorageOptions): Promise<File
       disk: realDisk,
       index,
       directoryChanged,
-      maxOpen: maxOpenFiles,
+      maxOpen: 256,
       segmentBytes: 16 * 1024 * 1024,
       guard: oncePerPass(lease.check),
     });

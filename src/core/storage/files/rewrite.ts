@@ -1,6 +1,6 @@
 import { unavailable } from "../../errors.ts";
+import { erasedJson, storedLine } from "../batch.ts";
 import type { DiskFile } from "../disk/disk.ts";
-import { erasedKind } from "../log-store.ts";
 import { recordsOf } from "./batch-reader.ts";
 import { putBatch, roomFor } from "./commit.ts";
 import { inSpaceOfIndex, isFull, replaceLog, writeAll } from "./file-ports.ts";
@@ -56,9 +56,10 @@ export async function rewriteLog(
     for await (const batch of log.batches(0)) {
       unread -= batch.end - batch.start;
       for (const record of recordsOf(batch)) {
-        lines += `${JSON.stringify(erase.has(record.id) ? erased(record) : record)}\n`;
-        ids.push(record.id);
-        last = record.seq;
+        const { id, seq } = record;
+        lines += `${erase.has(id) ? storedLine(erasedJson(id), seq) : JSON.stringify(record)}\n`;
+        ids.push(id);
+        last = seq;
         const isEnough =
           ids.length >= batchLimits.records || lines.length >= batchLimits.characters;
         if (isEnough) await flush(last);
@@ -80,8 +81,4 @@ export async function rewriteLog(
     );
   }
   return unread;
-}
-
-function erased({ id, seq }: { readonly id: string; readonly seq: number }) {
-  return { id, seq, _type: "metadata", kind: erasedKind };
 }
