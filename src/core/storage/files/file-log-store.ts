@@ -221,9 +221,7 @@ export class FileLogStore implements LogStore {
       this.#logs.assertOpen();
       await this.#ready();
       ({ doubts } = index);
-      await index.file.catchUp().catch((error: unknown) => {
-        if (doubts === index.doubts) throw error;
-      });
+      await index.file.catchUp();
     } while (doubts !== index.doubts); // it was begun again, or lacks something that the journal does not hold
     // Of what it found some may be unreadable or damaged: then more is looked for.
     for (let most = limit; ; most *= 2) {
