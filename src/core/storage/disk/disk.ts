@@ -71,8 +71,8 @@ const flags = {
 
 /**
  * Writes of at most this many bytes are made at once: the kernel copies a turn in some 5 µs, and
- * handing it to another thread and back takes 25. What waits for the disk is the sync, which never
- * runs on this thread. Larger ones go to another thread, so that this one is not blocked.
+ * handing it to another thread and back takes 25. What waits for the disk is the sync. Larger ones go
+ * to another thread, so that this one is not blocked.
  */
 const smallWrite = 64 * 1024;
 

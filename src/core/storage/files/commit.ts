@@ -92,7 +92,7 @@ export function putBatch(
     `,"bytes":${end - at},"key":${key}${head}` +
     `${batch.damaged ? `,"damaged":true` : ""},"prev":"${batch.prev}"`;
   end += into.write(commit, end);
-  const crc = hex(crc32(into.subarray(at, end)));
+  const crc = hexCrc(into.subarray(at, end));
   end += into.write(`${crcStart}${crc}"}\n`, end);
   return { end, crc };
 }
@@ -156,7 +156,7 @@ export function headOf(line: Buffer): CommitHead {
 export function isSealed(batch: Buffer, crc: string): boolean {
   const end = batch.length - sealBytes;
   if (end <= 0 || batch.toString("latin1", end) !== `${crcStart}${crc}"}\n`) return false;
-  return hex(crc32(batch.subarray(0, end))) === crc;
+  return hexCrc(batch.subarray(0, end)) === crc;
 }
 
 /**
@@ -210,6 +210,7 @@ function isCount(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }
 
-function hex(crc: number): string {
-  return crc.toString(16).padStart(8, "0");
+/** The CRC-32 of bytes, or of the UTF-8 of a text, as 8 hex digits. */
+export function hexCrc(bytes: Buffer | string): string {
+  return crc32(bytes).toString(16).padStart(8, "0");
 }

@@ -1,6 +1,6 @@
 // The bytes of a document: JSON for people, with its revision and CRC as the last fields.
-import { crc32 } from "node:zlib";
 import { isJsonObject, type JsonObject, withNullForNaN } from "../../json.ts";
+import { hexCrc } from "./commit.ts";
 
 export interface DecodedDocument {
   readonly value: JsonObject;
@@ -56,8 +56,4 @@ function parse(text: string): unknown {
   } catch {
     return undefined; // the caller sets the bytes aside
   }
-}
-
-function hexCrc(bytes: Buffer): string {
-  return crc32(bytes).toString(16).padStart(8, "0");
 }

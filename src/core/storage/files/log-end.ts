@@ -73,7 +73,8 @@ export async function mayBeOurs(file: DiskFile, size: number): Promise<boolean> 
   const start = await startOf(file, size);
   refuseNewerHeader(start);
   if (isOurs(start) || (start[0] === 0 && holdsPartOfBatch(start))) return true;
-  return size <= reachBytes && isHalfHeader(withoutNuls(start));
+  const end = start.findLastIndex((byte) => byte !== 0) + 1;
+  return size <= reachBytes && isHalfHeader(start.subarray(0, end));
 }
 
 /** Whether a file is a log of ours beyond doubt, of this version or a later one, whole or damaged. */
@@ -88,11 +89,4 @@ function startOf(file: DiskFile, size: number): Promise<Buffer> {
 
 function isOurs(start: Buffer): boolean {
   return beginsWithHeader(start) || holdsCommitLine(start);
-}
-
-/** The bytes without the NUL bytes at their end. */
-function withoutNuls(bytes: Buffer): Buffer {
-  let end = bytes.length;
-  while (end > 0 && bytes[end - 1] === 0) end--;
-  return bytes.subarray(0, end);
 }

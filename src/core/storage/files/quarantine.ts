@@ -1,10 +1,10 @@
 import { basename, dirname, join } from "node:path";
-import { crc32 } from "node:zlib";
 import { isJsonObject } from "../../json.ts";
 import { sha256 } from "../../sha256.ts";
 import type { Disk, DiskFile } from "../disk/disk.ts";
 import type { RepairReport } from "../storage.ts";
 import { readExactly } from "./batch-reader.ts";
+import { hexCrc } from "./commit.ts";
 import {
   copyBytes,
   type FilePorts,
@@ -46,8 +46,7 @@ export function isLoss({ kind }: Pick<Finding, "kind">): boolean {
 
 /** The same for the same finding, whenever and by whom it is found. */
 export function findingId({ key, kind, bytes, after_seq, file }: Finding): string {
-  const identity = JSON.stringify([key, kind, bytes, after_seq, file]);
-  return crc32(identity).toString(16).padStart(8, "0");
+  return hexCrc(JSON.stringify([key, kind, bytes, after_seq, file]));
 }
 
 /** Every report in the quarantine of a home that can be read, by the name of its file. */
@@ -152,8 +151,7 @@ export class Quarantine {
   #prefix(path: string): string {
     const place = path.slice(this.#home.length + 1);
     const collection = dirname(place) === "." ? "home" : dirname(place);
-    const crc = crc32(place).toString(16).padStart(8, "0");
-    return `${collection}-${basename(place)}.${crc}.`;
+    return `${collection}-${basename(place)}.${hexCrc(place)}.`;
   }
 
   #write(name: string, fill: (file: DiskFile) => Promise<void>): Promise<void> {
