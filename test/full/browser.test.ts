@@ -18,10 +18,13 @@ import {
 
 useBrowser();
 
-test("a person talks, sees the answer as it comes, and finds it again after a reload", async () => {
+test("a person talks, sees the answer as it comes, finds it again after a reload, and stops another by Escape", async () => {
   const rest = gate();
-  const script = [["Hello ", { type: "wait" as const, until: rest.until }, "you"]];
-  await onPage({ script }, async ({ page }) => {
+  const script = [
+    ["Hello ", { type: "wait" as const, until: rest.until }, "you"],
+    ["Once upon a time", { type: "hang" as const }],
+  ];
+  await onPage({ script }, async ({ page }, c) => {
     await say(page, "Hi, it is me");
     await message(page, "Hello").waitFor();
     await hasCount(message(page, "Hello you"), 0);
@@ -32,17 +35,30 @@ test("a person talks, sees the answer as it comes, and finds it again after a re
     await message(page, "Hi, it is me").waitFor();
     await message(page, "Hello you").waitFor();
     await hasCount(messages(page), 2);
-  });
-});
 
-test("an answer is stopped by Escape and kept as far as it came", async () => {
-  await onPage({ script: [["Once upon a time", { type: "hang" }]] }, async ({ page }, c) => {
+    // What opened a dialog that is closed has the focus again.
+    const opener = page.getByRole("button", { name: "Erase" }).last();
+    await opener.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await holds(page, "document.activeElement?.tagName === 'BUTTON'");
+    const menu = page.getByRole("button", { name: "Chat actions" });
+    await menu.click();
+    await page.getByRole("button", { name: "Rename…" }).click();
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    const isBack = "document.activeElement?.getAttribute('aria-label') === 'Chat actions'";
+    await holds(page, isBack);
+
     await say(page, "A story");
     await message(page, "Once upon a time").waitFor();
     await page.keyboard.press("Escape");
     await message(page, "Stopped").waitFor();
-    const { messages } = await c.throughline.chats.messages("local:me");
-    assert.equal((messages.at(-1) as StoredMessage).partial_reason, "stopped");
+    const stored = await c.throughline.chats.messages("local:me");
+    assert.equal((stored.messages.at(-1) as StoredMessage).partial_reason, "stopped");
   });
 });
 
@@ -65,28 +81,6 @@ test("a message sent while an answer comes is shown as waiting, and answered nex
     const said = stored.messages.map(({ content }) => content);
     assert.deepEqual(said, ["first", "One", "second", "Two", "third", "Three"]);
     await hasCount(messages(page), 6);
-  });
-});
-
-test("a dialog that is closed gives the focus back to what opened it", async () => {
-  await onPage({ script: [["One"]] }, async ({ page }) => {
-    await say(page, "Hello");
-    await message(page, "One").waitFor();
-    const opener = page.getByRole("button", { name: "Erase" }).last();
-    await opener.focus();
-    await page.keyboard.press("Enter");
-    await page.getByRole("dialog").waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-    await holds(page, "document.activeElement?.tagName === 'BUTTON'");
-    const menu = page.getByRole("button", { name: "Chat actions" });
-    await menu.click();
-    await page.getByRole("button", { name: "Rename…" }).click();
-    await page.getByRole("dialog").waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-    const isBack = "document.activeElement?.getAttribute('aria-label') === 'Chat actions'";
-    await holds(page, isBack);
   });
 });
 
@@ -124,18 +118,6 @@ test("the page outlives a restart of the server: it says so, reconnects, and con
       }
     },
   );
-});
-
-test("Shift+Enter begins a new line, and Enter sends both", async () => {
-  await onPage({ script: [["Two lines"]] }, async ({ page }, c) => {
-    await field(page).fill("one");
-    await page.keyboard.press("Shift+Enter");
-    await page.keyboard.type("two");
-    await page.keyboard.press("Enter");
-    await message(page, "Two lines").waitFor();
-    const { messages } = await c.throughline.chats.messages("local:me");
-    assert.equal(messages[0]?.content, "one\ntwo");
-  });
 });
 
 test("a browser signs in with the code of the terminal, and a wrong code is told so", async () => {

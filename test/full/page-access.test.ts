@@ -4,6 +4,7 @@ import type { Companion } from "../support/server-fixture.ts";
 import {
   field,
   gate,
+  go,
   holds,
   looksFine,
   message,
@@ -46,9 +47,9 @@ const views = [
   ["memory", "/memory", "Memory"],
 ] as const;
 test("axe finds nothing wrong with any view", async () => {
-  await onPage({ prepare: furnish }, async ({ page, url }) => {
+  await onPage({ prepare: furnish }, async ({ page }) => {
     for (const [view, path, words] of views) {
-      await page.goto(`${url}${path}`);
+      await go(page, path);
       await page.locator("#content").getByText(words).first().waitFor();
       await page.locator(".loading").first().waitFor({ state: "detached" });
       await looksFine(page, view);

@@ -32,7 +32,7 @@ useBrowser(fakeDevices);
 
 const off = { frames: false, audio: false };
 
-test("nothing is captured before somebody agreed, the light is on in every view, and off is off", async (t) => {
+test("nothing is captured before somebody agreed, and only that; the light is on in every view; off is off, here and from elsewhere", async (t) => {
   await onPage(await withMoments(t), async ({ page }, c) => {
     await page.getByText("Camera and microphone are off.").waitFor();
     await page.getByRole("button", { name: "Turn on…" }).click();
@@ -59,6 +59,40 @@ test("nothing is captured before somebody agreed, the light is on in every view,
     await page.getByText("Camera and microphone are off.").waitFor();
     const after = await c.get("/api/feedback/stats");
     assert.deepEqual([after.frames, after.audio_samples, after.consent.audio], [0, 0, false]);
+
+    // The camera alone, or the microphone alone, is all that is taken.
+    await switchOn(page, ["Camera"]);
+    await light(page).filter({ hasText: "Recording microphone" }).waitFor();
+    await filled(c, { frames: 0, seconds: 1 });
+    assert.equal((await c.get("/api/feedback/stats")).frames, 0);
+    await page.getByRole("button", { name: "Turn off" }).click();
+    await page.getByText("Camera and microphone are off.").waitFor();
+    await switchOn(page, ["Microphone"]);
+    await light(page).filter({ hasText: "Recording camera" }).waitFor();
+    await filled(c, { frames: 2, seconds: 0 });
+    assert.equal((await c.get("/api/feedback/stats")).audio_samples, 0);
+
+    // Withdrawn elsewhere, it is off here, and the page says so.
+    await c.post("/api/feedback/consent", { messages: true });
+    await page.getByText("Turned off: the consent was withdrawn.").waitFor();
+    assert.equal(await light(page).count(), 0);
+    assert.equal((await c.get("/api/feedback/stats")).frames, 0);
+
+    // What another device feeds lights the light here, and can be stopped here.
+    const wording = "the last two minutes of picture and sound";
+    await c.post("/api/feedback/consent", { messages: true, audio: true, wording });
+    const feed = () =>
+      c.ask("/api/audio", {
+        method: "POST",
+        headers: { "content-type": "audio/pcm" },
+        body: new Uint8Array(3_200) as never,
+      });
+    await feed();
+    await light(page).filter({ hasText: "microphone, from another page or device" }).waitFor();
+    await light(page).getByRole("button", { name: "Stop" }).click();
+    await light(page).waitFor({ state: "detached" });
+    const refused = (await (await feed()).json()) as { result: string };
+    assert.equal(refused.result, "off");
   });
 });
 
@@ -171,51 +205,6 @@ test("a browser that hands out no pictures of a track takes them from a video el
     await switchOn(page, ["Microphone"]);
     await filled(c, { frames: 6, seconds: 0 });
     assert.equal(await page.evaluate("'MediaStreamTrackProcessor' in globalThis"), false);
-  });
-});
-
-test("the camera alone, or the microphone alone, is all that is taken", async (t) => {
-  await onPage(await withMoments(t), async ({ page }, c) => {
-    await switchOn(page, ["Camera"]);
-    await light(page).filter({ hasText: "Recording microphone" }).waitFor();
-    await filled(c, { frames: 0, seconds: 1 });
-    assert.equal((await c.get("/api/feedback/stats")).frames, 0);
-    await page.getByRole("button", { name: "Turn off" }).click();
-    await page.getByText("Camera and microphone are off.").waitFor();
-    await switchOn(page, ["Microphone"]);
-    await light(page).filter({ hasText: "Recording camera" }).waitFor();
-    await filled(c, { frames: 2, seconds: 0 });
-    assert.equal((await c.get("/api/feedback/stats")).audio_samples, 0);
-  });
-});
-
-test("withdrawn elsewhere, it is off here, and the page says so", async (t) => {
-  await onPage(await withMoments(t), async ({ page }, c) => {
-    await switchOn(page);
-    await filled(c, { frames: 1, seconds: 1 });
-    await c.post("/api/feedback/consent", { messages: true });
-    await page.getByText("Turned off: the consent was withdrawn.").waitFor();
-    assert.equal(await light(page).count(), 0);
-    assert.equal((await c.get("/api/feedback/stats")).frames, 0);
-  });
-});
-
-test("what another device feeds lights the light here, and can be stopped here", async (t) => {
-  await onPage(await withMoments(t), async ({ page }, c) => {
-    const wording = "the last two minutes of picture and sound";
-    await c.post("/api/feedback/consent", { messages: true, audio: true, wording });
-    const feed = () =>
-      c.ask("/api/audio", {
-        method: "POST",
-        headers: { "content-type": "audio/pcm" },
-        body: new Uint8Array(3_200) as never,
-      });
-    await feed();
-    await light(page).filter({ hasText: "microphone, from another page or device" }).waitFor();
-    await light(page).getByRole("button", { name: "Stop" }).click();
-    await light(page).waitFor({ state: "detached" });
-    const refused = (await (await feed()).json()) as { result: string };
-    assert.equal(refused.result, "off");
   });
 });
 

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { ResponderError } from "../../src/core/models/responder.ts";
 import type { Companion } from "../support/server-fixture.ts";
 import {
+  go,
   hasCount,
   holds,
   message,
@@ -58,21 +59,20 @@ async function choose(page: Page, chat: string, what: string): Promise<void> {
   await page.getByRole("button", { name: what }).click();
 }
 
-test("a chat whose id holds a slash and a question mark is opened and talked in", async () => {
+test("a chat is renamed, exported under its own name, copied whole, cleared, and opened whatever its id holds", async () => {
   await onPage({ ...visit, script: [["Yes"]] }, async ({ page }, c) => {
-    await items(page).filter({ hasText: "The café" }).getByRole("link").first().click();
-    await message(page, "The café by the river").waitFor();
-    assert.equal(new URL(page.url()).pathname, `/chats/${encodeURIComponent(withSlash)}`);
-    await page.reload();
-    await say(page, "Is it open?");
-    await message(page, /^\s*CompanionYes/).waitFor();
-    const { messages } = await c.throughline.chats.messages(withSlash);
-    assert.equal(messages.length, 4);
-  });
-});
-
-test("a dialog stays when text in it is selected past its edge, and a click beside it closes it", async () => {
-  await onPage(visit, async ({ page }) => {
+    for (const [from, name, to] of [
+      ["Is the kettle on?", "Kitchen", "Kitchen"],
+      // Without a name its first words name it again.
+      ["Kitchen", "", "Is the kettle on?"],
+    ] as const) {
+      await choose(page, from, "Rename…");
+      await page.getByRole("textbox", { name: "Name" }).fill(name);
+      await page.keyboard.press("Enter");
+      await items(page).filter({ hasText: to }).waitFor();
+      await items(page).filter({ hasText: from }).waitFor({ state: "detached" });
+    }
+    // A dialog stays when text in it is selected past its edge; a click beside it closes it.
     await choose(page, "Is the kettle on?", "Rename…");
     const name = page.getByRole("textbox", { name: "Name" });
     await name.hover();
@@ -82,21 +82,37 @@ test("a dialog stays when text in it is selected past its edge, and a click besi
     await name.fill("Kitchen");
     await page.mouse.click(5, 5);
     await name.waitFor({ state: "detached" });
-  });
-});
 
-test("a chat is renamed, and named by its first words again when the name is taken away", async () => {
-  await onPage(visit, async ({ page }) => {
-    for (const [from, name, to] of [
-      ["Is the kettle on?", "Kitchen", "Kitchen"],
-      ["Kitchen", "", "Is the kettle on?"],
-    ] as const) {
-      await choose(page, from, "Rename…");
-      await page.getByRole("textbox", { name: "Name" }).fill(name);
-      await page.keyboard.press("Enter");
-      await items(page).filter({ hasText: to }).waitFor();
-      await items(page).filter({ hasText: from }).waitFor({ state: "detached" });
-    }
+    await items(page).filter({ hasText: "green tea" }).getByRole("button").click();
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Export as Markdown" }).click();
+    assert.equal((await download).suggestedFilename(), "local_me.md");
+    await page.keyboard.press("Escape");
+    await choose(page, "Is the kettle on?", "Copy into a new chat…");
+    await page.getByRole("button", { name: "Copy", exact: true }).click();
+    await message(page, "Is the kettle on?").waitFor();
+    await hasCount(messages(page), 2);
+    assert.equal((await c.throughline.chats.list()).chats.length, 4);
+
+    await go(page, "/chats");
+    await items(page).filter({ hasText: "The café" }).getByRole("link").first().click();
+    await message(page, "The café by the river").waitFor();
+    assert.equal(new URL(page.url()).pathname, `/chats/${encodeURIComponent(withSlash)}`);
+    await page.reload();
+    await say(page, "Is it open?");
+    await message(page, /^\s*CompanionYes/).waitFor();
+    assert.equal((await c.throughline.chats.messages(withSlash)).messages.length, 4);
+
+    // Nothing of a chat that is cleared while it is open is shown any more.
+    await go(page, "/");
+    await message(page, "I like green tea").waitFor();
+    await page.getByRole("button", { name: "Chat actions" }).click();
+    await page.getByRole("button", { name: "Clear…" }).click();
+    await page.getByRole("button", { name: "Clear", exact: true }).click();
+    await page.getByText("This chat was cleared").waitFor();
+    await hasCount(messages(page), 0);
+    await page.reload();
+    await page.getByText("This chat was cleared").waitFor();
   });
 });
 
@@ -129,34 +145,6 @@ test("a filter leaves the chats that are unanswered or damaged, and is in the ad
   });
 });
 
-test("a chat is exported under its own name, and copied whole into a new one, which opens", async () => {
-  await onPage(visit, async ({ page }, c) => {
-    await items(page).filter({ hasText: "green tea" }).getByRole("button").click();
-    const download = page.waitForEvent("download");
-    await page.getByRole("link", { name: "Export as Markdown" }).click();
-    assert.equal((await download).suggestedFilename(), "local_me.md");
-    await page.keyboard.press("Escape");
-    await choose(page, "Is the kettle on?", "Copy into a new chat…");
-    await page.getByRole("button", { name: "Copy", exact: true }).click();
-    await message(page, "Is the kettle on?").waitFor();
-    await hasCount(messages(page), 2);
-    assert.equal((await c.throughline.chats.list()).chats.length, 4);
-  });
-});
-
-test("a chat is cleared while it is open: nothing of it is shown any more", async () => {
-  await onPage({ prepare: threeChats }, async ({ page }) => {
-    await message(page, "I like green tea").waitFor();
-    await page.getByRole("button", { name: "Chat actions" }).click();
-    await page.getByRole("button", { name: "Clear…" }).click();
-    await page.getByRole("button", { name: "Clear", exact: true }).click();
-    await page.getByText("This chat was cleared").waitFor();
-    await hasCount(messages(page), 0);
-    await page.reload();
-    await page.getByText("This chat was cleared").waitFor();
-  });
-});
-
 test("a long list comes in pages, each of which leads to its first chat, and every chat can be reached", async () => {
   const prepare = async ({ throughline, clock }: Companion) => {
     for (let n = 1; n <= 120; n++) {
@@ -181,14 +169,15 @@ test("a long list comes in pages, each of which leads to its first chat, and eve
 const longChat = "telegram:saffron";
 const longVisit = { path: "/chats", browser: { viewport: { width: 1280, height: 800 } } };
 
-/** A long chat in which one message, and no other, is of saffron. */
-function saffronAt(n: number, count: number) {
+/** A long chat in which these messages, and no others, are of saffron. */
+function saffronAt(places: readonly number[], count: number) {
   return async ({ throughline }: Companion) => {
     const said = Array.from({ length: count }, (_, index) => {
       const role = index % 2 === 0 ? ("user" as const) : ("assistant" as const);
       const words = index % 7 === 0 ? `\n\n${"Long lines of words. ".repeat(index % 40)}` : "";
-      const content = index + 1 === n ? "Saffron is dear" : `Message ${index + 1}.${words}`;
-      return { id: `m${index + 1}`, role, content };
+      const n = index + 1;
+      const content = places.includes(n) ? `Saffron is dear: ${n}` : `Message ${n}.${words}`;
+      return { id: `m${n}`, role, content };
     });
     for (let from = 0; from < count; from += 500) {
       await throughline.chats.append(longChat, said.slice(from, from + 500));
@@ -216,56 +205,59 @@ const gapAtEnd = `(() => {
   return box.scrollHeight - box.scrollTop - box.clientHeight;
 })()`;
 
-for (const [where, n, count, pages] of [
-  ["in the newest page", 170, 200, 2],
-  ["at the very beginning", 1, 1_500, 3],
-] as const) {
-  test(`a hit ${where} opens its chat with the message in sight, marked and focused`, async () => {
-    await onPage({ ...longVisit, prepare: saffronAt(n, count) }, async ({ page }) => {
-      await searchSaffron(page);
+test("a hit opens its chat with the message in sight, marked and focused; one that is gone since at the end, with a note", async () => {
+  const count = 1_500;
+  await onPage(
+    { ...longVisit, prepare: saffronAt([1, 1_470], count) },
+    async ({ page, url }, c) => {
       const asked: string[] = [];
       page.on("request", (request) => asked.push(request.url()));
-      await followHit(page);
-      await page.locator(".found.is-marked").filter({ hasText: "Saffron is dear" }).waitFor();
-      await holds(page, isInSight);
-      await holds(page, isFocused);
-      const found = page.getByRole("region", { name: "Search result: Saffron is dear" });
-      await hasCount(found, 1);
-      await page.locator(".found:not(.is-marked)").waitFor();
-      await holds(page, isInSight);
-      await hasCount(messages(page).filter({ hasText: `Message ${count}.` }), 0);
-      const read = asked.filter((url) => url.includes("/messages?"));
-      assert.ok(read.length <= pages, read.join("\n"));
-    });
-  });
-}
-
-for (const what of ["erased", "cleared"] as const) {
-  test(`a hit that was ${what} since opens its chat at the end, and a note says so`, async () => {
-    const count = 150;
-    await onPage({ ...longVisit, prepare: saffronAt(40, count) }, async ({ page, url }, c) => {
-      await searchSaffron(page);
-      const { chats } = c.throughline;
-      if (what === "erased") await chats.erase(longChat, "m40");
-      else await chats.clear(longChat);
-      await followHit(page);
-      const note = page.getByRole("region", { name: "Search result" });
-      await note.getByText("no longer shown").waitFor();
-      if (what === "cleared") await page.getByText("This chat was cleared").waitFor();
-      else {
-        await message(page, `Message ${count}.`).waitFor();
-        await holds(page, `${gapAtEnd} < 2`);
+      for (const [what, pages] of [
+        ["Saffron is dear: 1470", 2],
+        ["Saffron is dear: 1", 3],
+      ] as const) {
+        await page.goto(`${url}/chats`);
+        await searchSaffron(page);
+        asked.length = 0;
+        await followHit(page);
+        await page.locator(".found.is-marked").filter({ hasText: what }).waitFor();
+        await holds(page, isInSight);
+        await holds(page, isFocused);
+        await hasCount(page.getByRole("region", { name: `Search result: ${what}` }), 1);
+        await page.locator(".found:not(.is-marked)").waitFor();
+        await holds(page, isInSight);
+        await hasCount(messages(page).filter({ hasText: `Message ${count}.` }), 0);
+        const read = asked.filter((each) => each.includes("/messages?"));
+        assert.ok(read.length <= pages, read.join("\n"));
+        if (what !== "Saffron is dear: 1") await c.throughline.chats.erase(longChat, "m1470");
       }
-      await holds(page, `document.activeElement === document.getElementById("message")`);
-      await note.getByRole("button", { name: "Close" }).click();
-      await note.waitFor({ state: "detached" });
-      assert.equal(page.url(), `${url}/chats/${encodeURIComponent(longChat)}`);
-    });
-  });
-}
+
+      for (const what of ["erased", "cleared"] as const) {
+        await page.goto(`${url}/chats`);
+        await searchSaffron(page);
+        const { chats } = c.throughline;
+        if (what === "erased") await chats.erase(longChat, "m1");
+        else await chats.clear(longChat);
+        await followHit(page);
+        const note = page.getByRole("region", { name: "Search result" });
+        await note.getByText("no longer shown").waitFor();
+        if (what === "cleared") await page.getByText("This chat was cleared").waitFor();
+        else {
+          await message(page, `Message ${count}.`).waitFor();
+          await holds(page, `${gapAtEnd} < 2`);
+          await chats.append(longChat, [{ role: "user", content: "Saffron again" }]);
+        }
+        await holds(page, `document.activeElement === document.getElementById("message")`);
+        await note.getByRole("button", { name: "Close" }).click();
+        await note.waitFor({ state: "detached" });
+        assert.equal(page.url(), `${url}/chats/${encodeURIComponent(longChat)}`);
+      }
+    },
+  );
+});
 
 test("a message that was found is still there after a reload, and Back leads to the search", async () => {
-  await onPage({ ...longVisit, prepare: saffronAt(300, 900) }, async ({ page, url }) => {
+  await onPage({ ...longVisit, prepare: saffronAt([300], 900) }, async ({ page, url }) => {
     await searchSaffron(page);
     await followHit(page);
     await holds(page, isInSight);

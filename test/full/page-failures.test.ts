@@ -23,10 +23,11 @@ const limited = {
   waitMs: 20_000,
 } as const;
 
-test("a wait for the provider is shown within a second, counts down, and can be stopped", async () => {
-  const ready = gate();
+test("a wait for the provider is shown within a second, counts down, and can be stopped; words that come after it take its place", async () => {
+  const [ready, rest] = [gate(), gate()];
   const script = [
     [{ type: "wait" as const, until: ready.until }, limited, { type: "hang" as const }],
+    ["First", limited, { type: "wait" as const, until: rest.until }, " and then"],
   ];
   await onPage({ script }, async ({ page }, c) => {
     await say(page, "Hello");
@@ -47,14 +48,8 @@ test("a wait for the provider is shown within a second, counts down, and can be 
     await wait.waitFor({ state: "detached" });
     await page.getByText("The answer was stopped.").waitFor();
     assert.deepEqual((await c.get("/api/chats/local%3Ame")).running, false);
-  });
-});
 
-test("words that come after a wait take its place", async () => {
-  const rest = gate();
-  const script = [["First", limited, { type: "wait" as const, until: rest.until }, " and then"]];
-  await onPage({ script }, async ({ page }) => {
-    await say(page, "Hello");
+    await say(page, "Hello again");
     await message(page, "First").locator(".retry").waitFor();
     rest.open();
     await message(page, "First and then").waitFor();

@@ -10,6 +10,8 @@ import { momentsHome } from "./capture-fixture.ts";
 import {
   field,
   gate,
+  go,
+  hasCount,
   holds,
   message,
   onPage,
@@ -51,7 +53,7 @@ async function twoMoments(t: TestContext): Promise<Visit> {
   return { path: "/moments", script, prepare, options };
 }
 
-test("the mood shrinks with its window", async () => {
+test("the mood shrinks with its window, and nothing moves for who asked for less motion", async () => {
   const prepare = async ({ clock }: Companion) => clock.set(new Date().toISOString());
   const visit = { path: "/mood", options: { addFeatures }, prepare };
   const browser = { viewport: { width: 1280, height: 800 } };
@@ -63,24 +65,19 @@ test("the mood shrinks with its window", async () => {
       await holds(page, `innerWidth === ${width} && ${content}.scrollWidth <= ${width}`);
       await holds(page, `${content}.scrollWidth === ${content}.clientWidth`);
     }
-  });
-});
-
-test("a low window scrolls what is in the view, not the page", async () => {
-  await onPage({ path: "/chats", prepare: chats(20) }, async ({ page }) => {
-    for (const [width, height] of [
-      [844, 390],
-      [1000, 480],
-      [1280, 360],
-    ] as const) {
-      await page.setViewportSize({ width, height });
-      await items(page).nth(19).waitFor();
-      await holds(page, `document.documentElement.scrollHeight === ${height}`);
-      await holds(page, `${content}.getBoundingClientRect().bottom <= ${height}`);
-      await page.getByRole("link", { name: "Memory", exact: true }).click();
-      await page.getByRole("heading", { name: "Memory", exact: true }).waitFor();
-      await page.goBack();
-    }
+    await page.emulateMedia({ reducedMotion: "reduce" });
+    await page.reload();
+    await page.locator(".level").first().waitFor();
+    const longest = `Math.max(...[...document.querySelectorAll("*")].flatMap((each) => {
+      const style = getComputedStyle(each);
+      return [...style.transitionDuration.split(","), ...style.animationDuration.split(",")];
+    }).map((duration) => parseFloat(duration) * 1_000))`;
+    await holds(page, `${longest} <= 1`);
+    await page.getByRole("button", { name: /violence/i }).click();
+    await page.locator("#content").getByText("Violence", { exact: true }).first().waitFor();
+    const running =
+      "document.getAnimations().map((one) => one.effect.getComputedTiming().duration)";
+    await holds(page, `${running}.every((duration) => duration <= 1)`);
   });
 });
 
@@ -117,53 +114,10 @@ const menuIsInside = `(() => {
     && list.left >= 0 && list.right <= innerWidth;
 })()`;
 
-test("the menu of the last chat opens in sight, in every size", async () => {
-  await onPage({ path: "/chats", prepare: chats(20) }, async ({ page }) => {
-    for (const [width, height] of [
-      [1280, 800],
-      [390, 844],
-      [320, 568],
-    ] as const) {
-      await page.setViewportSize({ width, height });
-      await page.reload();
-      await items(page).nth(19).getByRole("button").click();
-      await page.getByRole("button", { name: "Forget…" }).waitFor();
-      await holds(page, menuIsInside);
-    }
-  });
-});
-
-test("the menu of a talk in a low window opens in sight, and scrolls", async () => {
-  const browser = { viewport: { width: 640, height: 400 } };
-  await onPage({ path: "/chats/local%3A1", prepare: chats(1), browser }, async ({ page }) => {
-    await page.getByRole("button", { name: "Chat actions" }).click();
-    await holds(page, menuIsInside);
-    await page.getByRole("button", { name: "Forget…" }).click();
-    await page.getByRole("dialog").waitFor();
-  });
-});
-
-test("nothing moves for who asked for less motion", async () => {
-  const prepare = async ({ clock }: Companion) => clock.set(new Date().toISOString());
-  const browser = { reducedMotion: "reduce" as const };
-  await onPage({ path: "/mood", options: { addFeatures }, prepare, browser }, async ({ page }) => {
-    await page.locator(".level-fill").first().waitFor();
-    const longest = `Math.max(...[...document.querySelectorAll("*")].flatMap((each) => {
-      const style = getComputedStyle(each);
-      return [...style.transitionDuration.split(","), ...style.animationDuration.split(",")];
-    }).map((duration) => parseFloat(duration) * 1_000))`;
-    await holds(page, `${longest} <= 1`);
-    await page.getByRole("button", { name: /violence/i }).click();
-    await page.locator("#content").getByText("Violence", { exact: true }).first().waitFor();
-    const running =
-      "document.getAnimations().map((one) => one.effect.getComputedTiming().duration)";
-    await holds(page, `${running}.every((duration) => duration <= 1)`);
-  });
-});
-
-test("Back leads to the chats as one left them: searched, and scrolled", async () => {
-  await onPage({ path: "/chats", prepare: chats(40) }, async ({ page }) => {
-    await page.getByLabel("Search all chats").fill("tea");
+test("the list of chats scrolls in a low window, is there again with Back, and opens its menus in sight", async () => {
+  await onPage({ path: "/chats", prepare: chats(40) }, async ({ page }, c) => {
+    const search = page.getByLabel("Search all chats");
+    await search.fill("tea");
     await holds(page, `location.search === "?q=tea"`);
     await items(page).nth(30).hover();
     const top = Number(await page.evaluate(`${content}.scrollTop`));
@@ -173,8 +127,66 @@ test("Back leads to the chats as one left them: searched, and scrolled", async (
     await holds(page, `${content}.scrollTop === 0`);
     await page.goBack();
     await items(page).nth(30).waitFor();
-    assert.equal(await page.getByLabel("Search all chats").inputValue(), "tea");
+    assert.equal(await search.inputValue(), "tea");
     await holds(page, `Math.abs(${content}.scrollTop - ${top}) <= 1`);
+    await search.fill("");
+    await holds(page, `location.search === ""`);
+
+    for (const [width, height] of [
+      [844, 390],
+      [1000, 480],
+      [1280, 360],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await items(page).nth(39).waitFor();
+      await holds(page, `document.documentElement.scrollHeight === ${height}`);
+      await holds(page, `${content}.getBoundingClientRect().bottom <= ${height}`);
+      await page.getByRole("link", { name: "Memory", exact: true }).click();
+      await page.getByRole("heading", { name: "Memory", exact: true }).waitFor();
+      await page.goBack();
+    }
+    for (const [width, height] of [
+      [1280, 800],
+      [390, 844],
+      [320, 568],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      await page.reload();
+      await items(page).nth(39).getByRole("button").click();
+      await page.getByRole("button", { name: "Forget…" }).waitFor();
+      await holds(page, menuIsInside);
+    }
+
+    // A chat is forgotten after a question, with a receipt, and the focus is in the list.
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const choose = async () => {
+      await items(page).filter({ hasText: "tea 39" }).getByRole("button").click();
+      await page.getByRole("button", { name: "Forget…" }).click();
+    };
+    await page.reload();
+    await choose();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.equal((await c.throughline.chats.list()).chats.length, 40, "it is kept after all");
+    await choose();
+    await page.getByRole("button", { name: "Forget permanently" }).click();
+    const receipt = page.getByRole("dialog", { name: "Forgotten" });
+    await receipt.locator("tbody tr").first().waitFor();
+    const places = await receipt.locator("tbody td:last-child").allTextContents();
+    assert.equal(places.includes("0"), false, "what held nothing is not told of");
+    await receipt.getByRole("button", { name: "Done" }).press("Enter");
+    await items(page).filter({ hasText: "tea 39" }).waitFor({ state: "detached" });
+    await holds(page, `document.activeElement === ${content}`);
+    const left = (await c.throughline.chats.list()).chats.map(({ chat_id }) => chat_id);
+    assert.deepEqual([left.length, left.includes("local:39")], [39, false]);
+
+    // The menu of a talk in a low window scrolls.
+    await page.setViewportSize({ width: 640, height: 400 });
+    await go(page, "/chats/local%3A1");
+    await page.getByRole("button", { name: "Chat actions" }).click();
+    await holds(page, menuIsInside);
+    await page.getByRole("button", { name: "Forget…" }).click();
+    await page.getByRole("dialog").waitFor();
   });
 });
 
@@ -197,30 +209,6 @@ test("a moment that is open is in the address: a reload keeps it, and Back close
       assert.equal(page.url(), `${url}/moments`);
       await holds(page, hasFocus(".moment-item", other));
     }
-  });
-});
-
-test("a chat is forgotten after a question, with a receipt, and the focus is in the list", async () => {
-  await onPage({ path: "/chats", prepare: chats(3) }, async ({ page }, c) => {
-    const choose = async () => {
-      await items(page).filter({ hasText: "tea 2" }).getByRole("button").click();
-      await page.getByRole("button", { name: "Forget…" }).click();
-    };
-    await choose();
-    await page.keyboard.press("Escape");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-    assert.equal((await c.throughline.chats.list()).chats.length, 3, "it is kept after all");
-    await choose();
-    await page.getByRole("button", { name: "Forget permanently" }).click();
-    const receipt = page.getByRole("dialog", { name: "Forgotten" });
-    await receipt.locator("tbody tr").first().waitFor();
-    const places = await receipt.locator("tbody td:last-child").allTextContents();
-    assert.equal(places.includes("0"), false, "what held nothing is not told of");
-    await receipt.getByRole("button", { name: "Done" }).press("Enter");
-    await items(page).filter({ hasText: "tea 2" }).waitFor({ state: "detached" });
-    await holds(page, `document.activeElement === ${content}`);
-    const ids = (await c.throughline.chats.list()).chats.map(({ chat_id }) => chat_id);
-    assert.deepEqual(ids.sort(), ["local:1", "local:3"]);
   });
 });
 
@@ -256,19 +244,23 @@ test("what has the focus keeps it, or leaves it to what is around it", async () 
   });
 });
 
-for (const what of ["Answer", "Dismiss"]) {
-  test(`the row of an interrupted chat has the focus after “${what}”`, async () => {
-    const error = new ResponderError("the model is away", { kind: "refused" });
-    const { throughline, say } = await companion([[{ type: "fail", error }]]);
-    await say("Hello?");
-    const visit = { path: "/waking", script: [["Yes"]], options: { throughline, addFeatures } };
-    await onPage(visit, async ({ page }) => {
-      await page.getByRole("button", { name: what, exact: true }).press("Enter");
-      await page.getByText("Answered or dismissed since.").waitFor();
+test("the row of an interrupted chat has the focus after “Answer” and after “Dismiss”", async () => {
+  const error = new ResponderError("the model is away", { kind: "refused" });
+  const fails = [{ type: "fail" as const, error }];
+  const { throughline, say, post } = await companion([fails, fails]);
+  await say("Hello?");
+  await post("/api/chats/local%3Atwo/messages", { content: "Anybody?" });
+  const visit = { path: "/waking", script: [["Yes"]], options: { throughline, addFeatures } };
+  await onPage(visit, async ({ page }) => {
+    const done = page.getByText("Answered or dismissed since.");
+    for (const [n, what] of ["Answer", "Dismiss"].entries()) {
+      await page.getByRole("button", { name: what, exact: true }).first().press("Enter");
+      await done.nth(n).waitFor();
+      await hasCount(done, n + 1);
       await holds(page, hasFocus(".restart-list li", "Answered or dismissed since."));
-    });
+    }
   });
-}
+});
 
 test("a chat is reset with its provider from the menu, with all of them under Sessions", async () => {
   let sessions: Companion["throughline"]["sessions"] | undefined;

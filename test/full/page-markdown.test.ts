@@ -5,6 +5,7 @@ import type { Companion } from "../support/server-fixture.ts";
 import {
   field,
   gate,
+  go,
   hasCount,
   looksFine,
   message,
@@ -16,17 +17,22 @@ import {
 
 useBrowser();
 
-const said = (content: string) => async (c: Companion) => {
-  await c.throughline.chats.append("local:me", [{ role: "assistant", content }]);
-};
+const said =
+  (...contents: readonly string[]) =>
+  async (c: Companion) => {
+    const messages = contents.map((content) => ({ role: "assistant" as const, content }));
+    await c.throughline.chats.append("local:me", messages);
+  };
 
-test("a picture is shown as its words and its host, and is loaded only when it is opened", async () => {
+test("a picture is shown as its words and its host, and is loaded only when it is opened; nothing is loaded for code and formulas that are none", async () => {
+  const plain = "From $5 to $10, `$HOME` and\n\n```\nplain $x$\n```\n\n```text\nplain\n```\n\n";
   const words =
     "Look: ![a **sleeping** cat](https://cats.example/c.png?id=7 'Mia') here\n\n" +
     "![](//dogs.example/d.png) and ![inline](data:image/gif;base64,R0lGODlhAQABAAAAACw=)\n\n" +
     "[![built](https://ci.example/b.svg)](https://code.example/repo)";
-  const path = "/chats/local%3Anew";
-  await onPage({ path, prepare: said(words) }, async ({ page, url }) => {
+  const path = "/icon.svg";
+  await onPage({ path, prepare: said(plain, words) }, async ({ page, url }) => {
+    const isAsked = assetsOf(page);
     const foreign: string[] = [];
     page.on("request", (request) => {
       if (!request.url().startsWith(url)) foreign.push(request.url());
@@ -48,6 +54,10 @@ test("a picture is shown as its words and its host, and is loaded only when it i
     assert.equal(await link.getAttribute("href"), "https://code.example/repo");
     assert.equal(await page.locator("a a, #content img").count(), 0);
     assert.deepEqual(foreign, []);
+    await hasCount(message(page, "From $5 to $10").locator(".code-block"), 2);
+    await page.waitForLoadState("networkidle");
+    assert.equal(isAsked("index"), true);
+    assert.equal(isAsked("highlighted") || isAsked("rendered-formula"), false);
   });
 });
 
@@ -92,57 +102,26 @@ test("code is highlighted once its block is closed, and only then is anything lo
   });
 });
 
-test("a page without code and formulas loads nothing for them", async () => {
-  const words = "From $5 to $10, `$HOME` and\n\n```\nplain $x$\n```\n\n```text\nplain\n```";
-  const path = "/chats/local%3Anew";
-  await onPage({ path, prepare: said(words) }, async ({ page, url }) => {
-    const isAsked = assetsOf(page);
-    await page.goto(url);
-    await hasCount(message(page, "From $5 to $10").locator(".code-block"), 2);
-    await page.waitForLoadState("networkidle");
-    assert.equal(isAsked("index"), true);
-    assert.equal(isAsked("highlighted") || isAsked("rendered-formula"), false);
-  });
-});
-
 /** As on plain http, where pages have no clipboard. */
 const withoutClipboard = () =>
   Object.defineProperty(Navigator.prototype, "clipboard", { value: undefined });
 
-test("code is copied as it is by one click or key, also on plain http", async () => {
-  const words = "```js\nlet a = `$x$`;\n\n\tb();\n```";
-  await onPage({ prepare: said(words), inject: withoutClipboard }, async ({ page }) => {
-    const copy = page.locator(".code-copy");
-    await copy.getByText("Copy", { exact: true }).waitFor();
-    for (const press of [() => copy.click(), () => copy.press("Enter")]) {
-      await press();
-      await copy.getByText("Copied").waitFor();
-      await field(page).fill("");
-      await field(page).press("Control+V");
-      assert.equal(await field(page).inputValue(), "let a = `$x$`;\n\n\tb();");
-    }
-  });
-});
-
-test("very long code stays plain, and long lines scroll in their block", async () => {
-  const words = `First\n\n\`\`\`js\n${"let a = 1; ".repeat(5_000)}\n\`\`\``;
-  await onPage({ prepare: said(words) }, async ({ page }) => {
-    const pre = message(page, "First").locator("pre");
-    await pre.waitFor();
-    await page.waitForLoadState("networkidle");
-    await hasCount(pre.locator("span"), 0);
-    const wider = (element: string) =>
-      page.evaluate(`${element}.scrollWidth > ${element}.clientWidth`);
-    assert.equal(await wider('document.querySelector("pre")'), true);
-    assert.equal(await wider('document.querySelector(".transcript-box")'), false);
-  });
-});
-
-test("formulas are drawn between words that are Markdown, and copied as they were written", async () => {
+test("formulas are drawn between words that are Markdown; they and code are copied as they were written, also on plain http", async () => {
   const words =
     "So **if** $a_1 * b_1 * c$ and \\(\\alpha_{i}\\), then\n\n\\[\n\\frac{a}{b}\n= c_{2}\n\\]\n\n- *or* $$\nx^{*}_1 < y\n$$\n\n" +
     "\\begin{align*}\na &= b \\\\\nc &= d\n\\end{align*}\n\nIn `$code_x$`, from $5 to $6_";
-  await onPage({ prepare: said(words), inject: withoutClipboard }, async ({ page }) => {
+  const code = "```js\nlet a = `$x$`;\n\n\tb();\n```";
+  const long = `First\n\n\`\`\`js\n${"let a = 1; ".repeat(5_000)}\n\`\`\``;
+  const prepare = async (c: Companion) => {
+    await said(words)(c);
+    for (const [chat, content] of [
+      ["local:code", code],
+      ["local:long", long],
+    ] as const) {
+      await c.throughline.chats.append(chat, [{ role: "assistant", content }]);
+    }
+  };
+  await onPage({ prepare, inject: withoutClipboard }, async ({ page }) => {
     const row = message(page, "So if");
     await hasCount(row.locator(".math > math"), 5);
     await hasCount(row.locator(".math.is-display"), 3);
@@ -163,6 +142,28 @@ test("formulas are drawn between words that are Markdown, and copied as they wer
     await row.getByText("Copied").waitFor();
     await field(page).press("Control+V");
     assert.equal(await field(page).inputValue(), words);
+
+    await go(page, "/chats/local%3Acode");
+    const copy = page.locator(".code-copy");
+    await copy.getByText("Copy", { exact: true }).waitFor();
+    for (const press of [() => copy.click(), () => copy.press("Enter")]) {
+      await press();
+      await copy.getByText("Copied").waitFor();
+      await field(page).fill("");
+      await field(page).press("Control+V");
+      assert.equal(await field(page).inputValue(), "let a = `$x$`;\n\n\tb();");
+    }
+
+    // Very long code stays plain, and its lines scroll in their block.
+    await go(page, "/chats/local%3Along");
+    const pre = message(page, "First").locator("pre");
+    await pre.waitFor();
+    await page.waitForLoadState("networkidle");
+    await hasCount(pre.locator("span"), 0);
+    const wider = (element: string) =>
+      page.evaluate(`${element}.scrollWidth > ${element}.clientWidth`);
+    assert.equal(await wider('document.querySelector("pre")'), true);
+    assert.equal(await wider('document.querySelector(".transcript-box")'), false);
   });
 });
 
@@ -202,26 +203,13 @@ test("axe finds nothing wrong with code and formulas", async () => {
   });
 });
 
-test("each block has its own direction, a line break is one, and Chinese bold needs no spaces", async () => {
-  const answer = "See this:\n\nשלום לך\n\n- שלום\n\none\ntwo\n\n他说**“你好。”**然后走了。";
-  await onPage({ script: [[answer]] }, async ({ page }) => {
-    await say(page, "Hello");
-    const shown = page.locator(".message-assistant .markdown");
-    await shown.getByText("然后走了").waitFor();
-    const directions = `[...document.querySelectorAll(".message-assistant .markdown :is(p, li)")].map(
-      (element) => getComputedStyle(element).direction)`;
-    assert.deepEqual(await page.evaluate(directions), ["ltr", "rtl", "rtl", "ltr", "ltr"]);
-    assert.equal(await shown.locator("br").count(), 1);
-    assert.equal(await shown.locator("strong").textContent(), "“你好。”");
-  });
-});
-
-test("an answer is read out once it is whole, as words without the signs of Markdown", async () => {
+test("an answer is read out once it is whole, without the signs of Markdown; each block has its own direction, Chinese bold needs no spaces", async () => {
   const rest = gate();
   const words =
     "# Tea\n\n**Green** *and* [black](https://tea.example 'Tea'), ![a cup](https://tea.example/c.png),";
   const script = [[words, { type: "wait" as const, until: rest.until }, " $x_1 * y_1 * z$"]];
-  await onPage({ script }, async ({ page }) => {
+  const second = "See this:\n\nשלום לך\n\n- שלום\n\none\ntwo\n\n他说**“你好。”**然后走了。";
+  await onPage({ script: [...script, [second]] }, async ({ page }) => {
     const told = page.locator("p[aria-live=polite]");
     await say(page, "What do you like?");
     await message(page, "Green and black").waitFor();
@@ -229,5 +217,15 @@ test("an answer is read out once it is whole, as words without the signs of Mark
     rest.open();
     const whole = /^Companion: Tea\s+Green and black, a cup, \$x_1 \* y_1 \* z\$$/;
     await told.filter({ hasText: whole }).waitFor({ state: "attached" });
+
+    await say(page, "Hello");
+    const shown = page.locator(".message-assistant .markdown").filter({ hasText: "See this" });
+    await shown.getByText("然后走了").waitFor();
+    const directions = `[...[...document.querySelectorAll(".message-assistant .markdown")].at(-1)
+      .querySelectorAll(":is(p, li)")].map((element) => getComputedStyle(element).direction)`;
+    assert.deepEqual(await page.evaluate(directions), ["ltr", "rtl", "rtl", "ltr", "ltr"]);
+    // A line break is one.
+    assert.equal(await shown.locator("br").count(), 1);
+    assert.equal(await shown.locator("strong").textContent(), "“你好。”");
   });
 });

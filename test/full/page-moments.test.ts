@@ -9,6 +9,7 @@ import { consentWording } from "../../src/moments/record/consent.ts";
 import { type Companion, jsonOf } from "../support/server-fixture.ts";
 import { momentsHome } from "./capture-fixture.ts";
 import {
+  go,
   hasCount,
   looksFine,
   message,
@@ -57,7 +58,10 @@ function notice(page: Page, words: string) {
 }
 
 test("a reply that is liked is in the gallery with what led to it, and can be taken back and deleted", async (t) => {
-  await onPage(await withMoments(t), async ({ page }, c) => {
+  await onPage({ ...(await withMoments(t)), path: "/moments" }, async ({ page }, c) => {
+    await page.getByText("No moments yet").waitFor();
+    assert.deepEqual(await violations(page), []);
+    await page.getByRole("link", { name: "Talk", exact: true }).click();
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").waitFor();
     await react(page, "Knock, knock", "Good answer");
@@ -67,11 +71,16 @@ test("a reply that is liked is in the gallery with what led to it, and can be ta
     await page.getByText("Stored on this machine only.").waitFor();
     const item = page.locator(".moment-item");
     await item.filter({ hasText: "Knock, knock" }).getByText("Liked", { exact: true }).waitFor();
+    await looksFine(page, "the list");
+    await page.getByLabel("Preserved").check();
+    await page.getByText("No moment matches.").waitFor();
+    await page.getByLabel("Preserved").uncheck();
     await item.click();
     const moment = page.getByRole("region", { name: "Moment", exact: true });
     const said = moment.getByRole("region", { name: "Messages" });
     await said.getByText("Tell me a joke").waitFor();
     await moment.getByText("Rated answer").waitFor();
+    await looksFine(page, "a moment");
     await moment.getByRole("button", { name: "Preserve", exact: true }).click();
     await item.getByText("Preserved", { exact: true }).waitFor();
     await moment.getByText("Not removed when old moments are.").waitFor();
@@ -230,38 +239,7 @@ test("moments are found by words, by the reaction, by what they hold and by bein
   });
 });
 
-test("a damaged moment is red, names its files and says what to do", async (t) => {
-  const visit = await withMoments(t);
-  await onPage(visit, async ({ page }, c) => {
-    await say(page, "Tell me a joke");
-    await message(page, "Knock, knock").waitFor();
-    await react(page, "Knock, knock", "Good answer");
-    await notice(page, "Saved").waitFor();
-    const { packages } = await c.get("/api/feedback");
-    const folder = join(visit.home, "feedback", packages[0].name);
-    rmSync(join(folder, "messages.json"));
-
-    await page.getByRole("link", { name: "Moments", exact: true }).click();
-    await page.locator(".moment-item").getByText("Damaged").waitFor();
-    await page.locator(".moment-item").click();
-    const moment = page.getByRole("region", { name: "Moment", exact: true });
-    const damage = moment.getByRole("alert").filter({ hasText: "This moment is damaged" });
-    await damage.getByText("messages.json: listed, and not there").waitFor();
-    await damage.getByText("from a backup").waitFor();
-    const red = String(
-      await page.evaluate(`getComputedStyle(document.querySelector(".moment-damage")).color`),
-    );
-    const [r = 0, g = 0, b = 0] = (red.match(/[\d.]+/g) ?? []).map(Number);
-    assert.ok(r > g && r > b, red);
-    assert.deepEqual(await violations(page), []);
-
-    writeFileSync(join(folder, "stray.txt"), "");
-    await moment.getByRole("button", { name: "Verify" }).click();
-    await damage.getByText("stray.txt: not of this package").waitFor();
-  });
-});
-
-test("erasing a message deletes its moments, and says which could not be reached", async (t) => {
+test("erasing a message deletes its moments, or says which are left; a damaged one is red, names its files and says what to do", async (t) => {
   const visit = await withMoments(t);
   await onPage(visit, async ({ page }, c) => {
     await say(page, "Tell me a joke");
@@ -287,11 +265,49 @@ test("erasing a message deletes its moments, and says which could not be reached
     await dialog.getByRole("button", { name: "Try again" }).click();
     await dialog.waitFor({ state: "detached" });
     await page.getByText("A message was removed.").waitFor();
+
+    await say(page, "And then?");
+    await message(page, "Who is there?").waitFor();
+    await react(page, "Who is there?", "Good answer");
+    await page.getByRole("button", { name: "Good answer", pressed: true }).waitFor();
+    const [name = ""] = await names();
+    rmSync(join(visit.home, "feedback", name, "messages.json"));
+    await page.getByRole("link", { name: "Moments", exact: true }).click();
+    await page.locator(".moment-item").getByText("Damaged").waitFor();
+    await page.locator(".moment-item").click();
+    const moment = page.getByRole("region", { name: "Moment", exact: true });
+    const damage = moment.getByRole("alert").filter({ hasText: "This moment is damaged" });
+    await damage.getByText("messages.json: listed, and not there").waitFor();
+    await damage.getByText("from a backup").waitFor();
+    const red = String(
+      await page.evaluate(`getComputedStyle(document.querySelector(".moment-damage")).color`),
+    );
+    const [r = 0, g = 0, b = 0] = (red.match(/[\d.]+/g) ?? []).map(Number);
+    assert.ok(r > g && r > b, red);
+    assert.deepEqual(await violations(page), []);
+
+    writeFileSync(join(visit.home, "feedback", name, "stray.txt"), "");
+    await moment.getByRole("button", { name: "Verify" }).click();
+    await damage.getByText("stray.txt: not of this package").waitFor();
   });
 });
 
-test("what a reply should have said is kept with the dislike", async (t) => {
-  await onPage(await withMoments(t), async ({ page }, c) => {
+test("what a reply should have said is kept with the dislike, as it was typed; of a reply before this run the words alone", async (t) => {
+  const visit = await withMoments(t);
+  const prepare = async (c: Companion) => {
+    await visit.prepare?.(c);
+    await c.throughline.chats.append("local:me", [{ role: "assistant", content: "Long ago" }]);
+  };
+  await onPage({ ...visit, prepare }, async ({ page }, c) => {
+    const keptAs = async (what: string) => {
+      const { packages } = await c.get("/api/feedback");
+      return packages.find(({ feedback }: (typeof packages)[0]) => feedback.what === what).feedback;
+    };
+    await react(page, "Long ago", "Good answer");
+    await notice(page, "Saved with the text only").waitFor();
+    const { num_messages, num_frames, reduced } = await keptAs("Long ago");
+    assert.deepEqual([num_messages, num_frames, reduced], [1, 0, "old_target"]);
+
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").waitFor();
     await react(page, "Knock, knock", "Bad answer");
@@ -299,76 +315,36 @@ test("what a reply should have said is kept with the dislike", async (t) => {
     assert.deepEqual(await violations(page), []);
     await page.getByRole("button", { name: "Save" }).click();
     await notice(page, "Saved").waitFor();
-    const { packages } = await c.get("/api/feedback");
-    const { sentiment, what, channel, correction } = packages[0].feedback;
-    assert.deepEqual([sentiment, what, channel], ["negative", "Knock, knock", "button"]);
+    const { sentiment, channel, correction } = await keptAs("Knock, knock");
+    assert.deepEqual([sentiment, channel], ["negative", "button"]);
     assert.deepEqual(correction, { text: "Who?", kind: "replacement" });
-  });
-});
 
-test("what is typed into the dislike dialog at once is kept, also after it was closed", async (t) => {
-  await onPage(await withMoments(t), async ({ page }, c) => {
-    await say(page, "Tell me a joke");
-    await message(page, "Knock, knock").waitFor();
-    await react(page, "Knock, knock", "Bad answer");
+    // What is typed at once is kept, also after the dialog was closed.
+    await say(page, "Go on");
+    await message(page, "Who is there?").waitFor();
+    await react(page, "Who is there?", "Bad answer");
     await page.keyboard.type("Who is th");
     await page.keyboard.press("Escape");
-    await react(page, "Knock, knock", "Bad answer");
+    await react(page, "Who is there?", "Bad answer");
     await page.keyboard.press("End");
     await page.keyboard.type("er");
     await page.getByLabel("Add a note").check();
     await page.keyboard.type("e?");
     assert.equal(await page.getByLabel("Note (optional)").inputValue(), "Who is there?");
     await page.getByRole("button", { name: "Save" }).click();
-    await notice(page, "Saved").waitFor();
-    const { packages } = await c.get("/api/feedback");
-    assert.deepEqual(packages[0].feedback.correction, { text: "Who is there?", kind: "note" });
-  });
-});
-
-test("a reply from before this run is kept with its words alone, and the page says so", async (t) => {
-  const visit = await withMoments(t);
-  const prepare = async (c: Companion) => {
-    await visit.prepare?.(c);
-    await c.throughline.chats.append("local:me", [{ role: "assistant", content: "Long ago" }]);
-  };
-  await onPage({ ...visit, prepare }, async ({ page }, c) => {
-    await react(page, "Long ago", "Good answer");
-    await notice(page, "Saved with the text only").waitFor();
-    const { packages } = await c.get("/api/feedback");
-    const { num_messages, num_frames, reduced } = packages[0].feedback;
-    assert.deepEqual([num_messages, num_frames, reduced], [1, 0, "old_target"]);
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    const noted = { text: "Who is there?", kind: "note" };
+    assert.deepEqual((await keptAs("Who is there?")).correction, noted);
   });
 });
 
 test("without moments there are no reactions, and no way to them", async () => {
-  await onPage({ script: [["Knock, knock"]] }, async ({ page, url }) => {
+  await onPage({ script: [["Knock, knock"]] }, async ({ page }) => {
     await say(page, "Tell me a joke");
     await message(page, "Knock, knock").hover();
     await hasCount(page.getByRole("button", { name: "Good answer" }), 0);
     await hasCount(page.getByRole("link", { name: "Moments" }), 0);
-    await page.goto(`${url}/moments`);
+    await go(page, "/moments");
     await page.getByText("Moments are off").waitFor();
-  });
-});
-
-test("axe finds nothing wrong with the moments", async (t) => {
-  await onPage({ ...(await withMoments(t)), path: "/moments" }, async ({ page, url }) => {
-    await page.getByText("No moments yet").waitFor();
-    assert.deepEqual(await violations(page), []);
-    await page.goto(url);
-    await say(page, "Tell me a joke");
-    await message(page, "Knock, knock").waitFor();
-    await react(page, "Knock, knock", "Good answer");
-    await notice(page, "Saved").waitFor();
-    await page.goto(`${url}/moments`);
-    await page.locator(".moment-item").waitFor();
-    await looksFine(page, "the list");
-    await page.getByLabel("Preserved").check();
-    await page.getByText("No moment matches.").waitFor();
-    await page.getByLabel("Preserved").uncheck();
-    await page.locator(".moment-item").click();
-    await page.getByText("Rated answer").waitFor();
-    await looksFine(page, "a moment");
   });
 });

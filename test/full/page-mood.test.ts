@@ -7,7 +7,7 @@ import { openThroughline } from "../../src/core/throughline.ts";
 import { awake, runOf } from "../support/awake.ts";
 import { temporaryDirectory } from "../support/command-line.ts";
 import type { Companion } from "../support/server-fixture.ts";
-import { hasCount, looksFine, onPage, test, useBrowser } from "./page-fixture.ts";
+import { go, hasCount, looksFine, onPage, test, useBrowser } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -18,7 +18,7 @@ async function today({ clock }: Companion): Promise<void> {
 
 const addFeatures = awake({ memory: async () => "Ori likes green tea" });
 
-test("the mood is shown as it is, and follows what happens without a reload", async () => {
+test("the mood follows what happens without a reload; events on the page move it, and the chart and its table tell of them", async () => {
   const visit = { path: "/mood", options: { addFeatures }, prepare: today };
   await onPage(visit, async ({ page }, c) => {
     const content = page.locator("#content");
@@ -35,20 +35,16 @@ test("the mood is shown as it is, and follows what happens without a reload", as
     assert.equal(await content.getByText(/at ease/i).count(), 0);
     runOf(c).sleep("asleep");
     await content.getByText("Asleep and hurt", { exact: true }).waitFor();
-  });
-});
 
-test("events on the page move the feelings, and the chart and its table tell of them", async () => {
-  const visit = { path: "/mood", options: { addFeatures }, prepare: today };
-  await onPage(visit, async ({ page }, c) => {
     await page.locator(".history-chart canvas").first().waitFor();
     c.clock.pass(1_000);
-    await page.getByRole("button", { name: /violence/i }).click();
     // The button says so too: on its way to the server is not there.
     const wounds = () => runOf(c).emotions.feeling().wounds.length;
-    for (let tries = 0; wounds() === 0 && tries < 400; tries++) await page.waitForTimeout(25);
-    assert.equal(wounds(), 1);
-    await page.locator("#content").getByText("Violence", { exact: true }).first().waitFor();
+    const before = wounds();
+    await page.getByRole("button", { name: /violence/i }).click();
+    for (let tries = 0; wounds() === before && tries < 400; tries++) await page.waitForTimeout(25);
+    assert.equal(wounds(), before + 1);
+    await content.getByText("Violence", { exact: true }).first().waitFor();
     await page.locator(".history-table summary").click();
     await page
       .locator(".history-marks")
@@ -111,33 +107,15 @@ async function restarted(t: TestContext) {
   return openThroughline(options);
 }
 
-test("what the companion was told when it woke is there word for word, and who is here can be said", async (t) => {
-  const options = { addFeatures, throughline: await restarted(t) };
-  await onPage({ path: "/waking", options }, async ({ page }, c) => {
-    const { deliveries } = await c.get("/api/restart");
-    const told = page.getByRole("region", { name: "Notice for local:me" });
-    await told.getByText("Ori likes green tea").waitFor();
-    // What has not been told yet gets new marks around it each time, and the times of now.
-    const [shown, stored] = [await told.textContent(), deliveries[0].text].map((text) =>
-      text.replace(/context \w+|\ba moment\b|\b\d+ seconds?\b/g, ""),
-    );
-    assert.equal(shown, stored);
-    await page.getByLabel("Who is here?").fill("Ori");
-    await page.keyboard.press("Enter");
-    await page.locator("#content").getByText("Ori", { exact: true }).waitFor();
-    assert.equal(runOf(c).person?.name, "Ori");
-  });
-});
-
-test("axe finds nothing wrong with a hurt companion and its waking", async (t) => {
+test("axe finds nothing wrong with a hurt companion and its waking; what it was told then is there word for word, and who is here can be said", async (t) => {
   const prepare = async (c: Companion) => {
     await today(c);
     runOf(c).emotions.event("abuse");
     runOf(c).emotions.override("excited", 3_600);
-    runOf(c).personSeen("Ori");
+    runOf(c).personSeen("Ann");
   };
   const options = { addFeatures, throughline: await restarted(t) };
-  await onPage({ path: "/mood", options, prepare }, async ({ page, url }) => {
+  await onPage({ path: "/mood", options, prepare }, async ({ page }, c) => {
     const largest = `Math.max(...[...document.querySelectorAll("#content :not(svg *)")]
       .map((each) => Number.parseFloat(getComputedStyle(each).fontSize)))`;
     const also = async (look: string) => assert.equal(await page.evaluate(largest), 22, look);
@@ -145,10 +123,22 @@ test("axe finds nothing wrong with a hurt companion and its waking", async (t) =
       ["/mood", "Abuse"],
       ["/waking", "Ori likes green tea"],
     ] as const) {
-      await page.goto(`${url}${path}`);
+      await go(page, path);
       await page.locator("#content").getByText(words).first().waitFor();
       await page.locator(".loading").first().waitFor({ state: "detached" });
       await looksFine(page, path, { also });
     }
+    const { deliveries } = await c.get("/api/restart");
+    const told = page.getByRole("region", { name: "Notice for local:me" });
+    await told.getByText("Ori likes green tea").waitFor();
+    // What has not been told yet gets new marks around it each time, and the times of now.
+    const [shown, stored] = [await told.textContent(), deliveries[0].text].map((text) =>
+      text.replace(/context \w+|\ban? (?:moment|minute)\b|\b\d+ (?:second|minute)s?\b/g, ""),
+    );
+    assert.equal(shown, stored);
+    await page.getByLabel("Who is here?").fill("Ori");
+    await page.keyboard.press("Enter");
+    await page.locator("#content").getByText("Ori", { exact: true }).waitFor();
+    assert.equal(runOf(c).person?.name, "Ori");
   });
 });

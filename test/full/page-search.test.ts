@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { Companion } from "../support/server-fixture.ts";
-import { hasCount, holds, onPage, test, useBrowser } from "./page-fixture.ts";
+import { go, hasCount, holds, onPage, test, useBrowser } from "./page-fixture.ts";
 
 useBrowser();
 
@@ -37,8 +37,8 @@ const inSight = (words: string) => `(() => {
     && row.top >= box.top && row.bottom <= box.bottom;
 })()`;
 
-test("a beginning of a word finds chats while it is typed, each with its count and the time of its match", async () => {
-  await onPage(visit, async ({ page }, c) => {
+test("chats are found while words are typed, by what was said, title or id; Enter and the arrows open one", async () => {
+  await onPage(visit, async ({ page, url }) => {
     await searchField(page).pressSequentially("saff");
     const many = items(page).filter({ hasText: "Saffron, part 3" });
     await many.getByText("3 matches").waitFor();
@@ -47,22 +47,13 @@ test("a beginning of a word finds chats while it is typed, each with its count a
     await hasCount(items(page), 2);
     await searchField(page).fill("saff ");
     await page.getByText("No results").waitFor();
-    // Also where the chat has something newer.
-    await c.throughline.chats.append("telegram:42", [{ role: "user", content: "Just now" }]);
-    await searchField(page).fill("part 1");
-    const at = await items(page).locator(".chat-item-match time").getAttribute("datetime");
-    const days = (Date.now() - Date.parse(at ?? "")) / 86_400_000;
-    assert.ok(days > 9.9 && days < 10.1, `${days} days`);
-  });
-});
 
-test("a chat is found by its title or id, and opens at its end", async () => {
-  await onPage(visit, async ({ page, url }) => {
+    // A chat that is found by its title or id opens at its end.
     for (const [query, marked] of [
       ["gard", "Gard"],
       ["discord", "discord"],
     ] as const) {
-      await page.goto(`${url}/chats`);
+      await go(page, "/chats");
       await searchField(page).fill(query);
       await items(page).locator("mark", { hasText: marked }).waitFor();
       await hasCount(items(page), 1);
@@ -70,11 +61,42 @@ test("a chat is found by its title or id, and opens at its end", async () => {
       await page.getByText("Hello", { exact: true }).waitFor();
       assert.equal(page.url(), `${url}/chats/discord%3A7`);
     }
+
+    // The arrows go from the field through the chats that were found, and Enter opens one.
+    await go(page, "/chats");
+    await searchField(page).fill("saffron");
+    await hasCount(items(page), 2);
+    await searchField(page).focus();
+    const focused = () =>
+      page.evaluate("document.activeElement.closest('.chat-item')?.textContent");
+    for (const [key, words] of [
+      ["ArrowDown", "Only one saffron bulb"],
+      ["ArrowDown", "Saffron, part 3"],
+      ["ArrowDown", "Saffron, part 3"],
+      ["ArrowUp", "Only one saffron bulb"],
+    ] as const) {
+      await page.keyboard.press(key);
+      assert.match(String(await focused()), new RegExp(words), key);
+    }
+    await page.keyboard.press("ArrowUp");
+    await page.locator("#chat-search:focus").waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await bar(page).getByText("match 3 of 3").waitFor();
+
+    // Enter in the field opens the first chat that is found, also before it is there.
+    await go(page, "/chats");
+    await items(page).nth(2).waitFor();
+    await searchField(page).pressSequentially("part");
+    await page.keyboard.press("Enter");
+    await bar(page).getByText("match 3 of 3").waitFor();
+    await holds(page, inSight("part 3"));
   });
 });
 
 test("in a chat every match is counted, and the next and the previous one are a press away", async () => {
-  await onPage(visit, async ({ page, url }) => {
+  await onPage(visit, async ({ page, url }, c) => {
     await searchField(page).fill("saffron");
     await items(page).filter({ hasText: "part 3" }).getByRole("link").click();
     await bar(page).getByText("match 3 of 3").waitFor();
@@ -102,39 +124,13 @@ test("in a chat every match is counted, and the next and the previous one are a 
     await bar(page).getByRole("button", { name: "Close search" }).click();
     await bar(page).waitFor({ state: "detached" });
     assert.equal(page.url(), `${url}/chats/telegram%3A42`);
-  });
-});
 
-test("the arrows go from the field through the chats that were found, and Enter opens one", async () => {
-  await onPage(visit, async ({ page }) => {
-    await searchField(page).fill("saffron");
-    await hasCount(items(page), 2);
-    const focused = () =>
-      page.evaluate("document.activeElement.closest('.chat-item')?.textContent");
-    for (const [key, words] of [
-      ["ArrowDown", "Only one saffron bulb"],
-      ["ArrowDown", "Saffron, part 3"],
-      ["ArrowDown", "Saffron, part 3"],
-      ["ArrowUp", "Only one saffron bulb"],
-    ] as const) {
-      await page.keyboard.press(key);
-      assert.match(String(await focused()), new RegExp(words), key);
-    }
-    await page.keyboard.press("ArrowUp");
-    await page.locator("#chat-search:focus").waitFor();
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("Enter");
-    await bar(page).getByText("match 3 of 3").waitFor();
-  });
-});
-
-test("Enter in the field opens the first chat that is found, also before it is there", async () => {
-  await onPage(visit, async ({ page }) => {
-    await items(page).nth(2).waitFor();
-    await searchField(page).pressSequentially("part");
-    await page.keyboard.press("Enter");
-    await bar(page).getByText("match 3 of 3").waitFor();
-    await holds(page, inSight("part 3"));
+    // The list shows the time of the match, also where the chat has something newer.
+    await c.throughline.chats.append("telegram:42", [{ role: "user", content: "Just now" }]);
+    await go(page, "/chats");
+    await searchField(page).fill("part 1");
+    const at = await items(page).locator(".chat-item-match time").getAttribute("datetime");
+    const days = (Date.now() - Date.parse(at ?? "")) / 86_400_000;
+    assert.ok(days > 9.9 && days < 10.1, `${days} days`);
   });
 });

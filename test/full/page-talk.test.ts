@@ -9,6 +9,7 @@ import { type Companion, companion, me } from "../support/server-fixture.ts";
 import {
   field,
   gate,
+  go,
   hasCount,
   holds,
   message,
@@ -79,7 +80,10 @@ async function overWire(
 ): Promise<void> {
   const wire = await Wire.open(t);
   const hosts = [`127.0.0.1:${wire.port}`];
-  const script: ScriptedStep[][] = [["Once upon", { type: "hang" }]];
+  const script: ScriptedStep[][] = [
+    ["Once upon", { type: "hang" }],
+    ["In those days", { type: "hang" }],
+  ];
   await onPage({ script, options: { hosts }, expected: lostServer }, async ({ page, url }, c) => {
     wire.to = Number(new URL(url).port);
     await page.goto(`http://127.0.0.1:${wire.port}/`);
@@ -141,26 +145,31 @@ test("two pages of one chat show every answer as it comes, from both of them", a
   });
 });
 
-test("a draft is there after a reload and on the way back, and nothing is kept once it is sent", async () => {
+test("what is typed is there after a reload and on the way back, until it is sent or left", async () => {
   await onPage({ script: [["Got it"]], path: "/chats/local%3Anew" }, async ({ page, url }) => {
+    const isKept = "document.querySelector('#message')?.value === 'half a thou'";
     await field(page).fill("half a thou");
     await page.goto(`${url}/mood`);
     await page.getByRole("heading", { name: "Mood", level: 1 }).waitFor();
     await page.goBack();
-    await holds(page, "document.querySelector('#message')?.value === 'half a thou'");
+    await holds(page, isKept);
     await page.reload();
-    await holds(page, "document.querySelector('#message')?.value === 'half a thou'");
+    await holds(page, isKept);
+    // It is the chat that New chat opens.
+    await go(page, "/chats");
+    const open = page.getByRole("button", { name: "New chat" });
+    await open.click();
+    await holds(page, isKept);
+    await page.goBack();
+    await open.waitFor();
+    await page.reload();
+    await open.click();
+    await holds(page, isKept);
     await field(page).press("Enter");
     await message(page, "Got it").waitFor();
     await holds(page, nothingKept);
-  });
-});
 
-test("what is typed in the place of a message is there after a reload, until it is left", async () => {
-  await onPage({ script: [["One"]] }, async ({ page }) => {
-    await say(page, "first words");
-    await message(page, "One").waitFor();
-    await message(page, "first words").hover();
+    await message(page, "half a thou").hover();
     await page.getByRole("button", { name: "Edit in a new chat" }).click();
     const edited = page.getByLabel("Edited message");
     await edited.fill("better words");
@@ -173,19 +182,24 @@ test("what is typed in the place of a message is there after a reload, until it 
   });
 });
 
-for (const [how, says, fails] of [
-  ["could not be sent", "Not sent: Can't reach Throughline.", true],
-  ["was on its way", "Sending", false],
-] as const) {
-  test(`a message that ${how} is there after a reload, and is sent again as the same`, async () => {
-    await onPage({ script: [["Got it"]], expected: lostServer }, async ({ page }, c) => {
-      await field(page).waitFor();
-      const keys: (string | undefined)[] = [];
-      const path = "**/api/chats/*/messages";
-      await page.route(path, async (route) => {
-        keys.push(route.request().headers()["idempotency-key"]);
-        if (fails) await route.abort(); // else it is held back
-      });
+test("a message that could not be sent, or was on its way, is there after a reload, and is sent again as the same", async () => {
+  const visit = { script: [["Got it"], ["Got it"]], expected: lostServer };
+  await onPage(visit, async ({ page }, c) => {
+    const path = "**/api/chats/*/messages";
+    let keys: (string | undefined)[] = [];
+    page.on("request", (each) => {
+      const key = each.headers()["idempotency-key"];
+      if (key !== undefined) keys.push(key);
+    });
+    for (const [chat, says, fails] of [
+      ["local:one", "Not sent: Can't reach Throughline.", true],
+      ["local:two", "Sending", false],
+    ] as const) {
+      keys = [];
+      await go(page, `/chats/${encodeURIComponent(chat)}`);
+      await page.getByText("Nothing here yet").waitFor();
+      // Else it is held back.
+      await page.route(path, (route) => (fails ? route.abort() : undefined));
       await say(page, "Can you hear me?");
       const sent = message(page, "Can you hear me?");
       await sent.filter({ hasText: says }).waitFor();
@@ -193,20 +207,16 @@ for (const [how, says, fails] of [
       await page.reload();
       await sent.filter({ hasText: "This may not have been sent" }).waitFor();
       await page.unroute(path);
-      page.on("request", (each) => {
-        const key = each.headers()["idempotency-key"];
-        if (key !== undefined) keys.push(key);
-      });
       await page.getByRole("button", { name: "Send again" }).click();
       await message(page, "Got it").waitFor();
       assert.equal(keys.length, 2);
       assert.equal(keys[0], keys[1]);
       await hasCount(messages(page), 2);
-      assert.equal((await c.throughline.chats.messages("local:me")).messages.length, 2);
+      assert.equal((await c.throughline.chats.messages(chat)).messages.length, 2);
       await holds(page, nothingKept);
-    });
+    }
   });
-}
+});
 
 test("a message that arrived before the page was left is not shown as one that may not have", async () => {
   const rest = gate();
@@ -232,25 +242,23 @@ test("a message that arrived before the page was left is not shown as one that m
   });
 });
 
-test("when a chat is forgotten, a page that shows it forgets what was typed in it", async () => {
-  await onPage({ script: [["One"]] }, async ({ page, url }, c) => {
-    await say(page, "Hello");
-    await message(page, "One").waitFor();
-    await field(page).fill("a secret");
-    await holds(page, `!(${nothingKept})`);
-    assert.equal((await c.ask(me, { method: "DELETE" })).status, 200);
+test("a page forgets what was typed in a chat that is forgotten: while it shows it, before it hears of anything, while it is away", async () => {
+  await onPage({ script: [["One"], ["One"], ["One"]] }, async ({ page, url }, c) => {
+    const typed = async () => {
+      await say(page, "Hello");
+      await message(page, "One").waitFor();
+      await field(page).fill("a secret");
+      await holds(page, `!(${nothingKept})`);
+    };
+    const forget = async () => assert.equal((await c.ask(me, { method: "DELETE" })).status, 200);
+    await typed();
+    await forget();
     await holds(page, nothingKept);
     await page.goto(url);
     await page.getByText("Nothing here yet").waitFor();
     assert.equal(await field(page).inputValue(), "");
-  });
-});
 
-test("a chat that is forgotten before a page hears of anything is forgotten on it", async () => {
-  await onPage({ script: [["One"]] }, async ({ page, url }, c) => {
-    await say(page, "Hello");
-    await message(page, "One").waitFor();
-    await field(page).fill("a secret");
+    await typed();
     const late = gate();
     await page.route("**/api/events", async (route) => {
       await late.until;
@@ -260,10 +268,18 @@ test("a chat that is forgotten before a page hears of anything is forgotten on i
     await page.goto(`${url}/chats`);
     await (await read).finished();
     await page.getByRole("link", { name: "One" }).or(page.getByText("Hello")).first().waitFor();
-    assert.equal((await c.ask(me, { method: "DELETE" })).status, 200);
+    await forget();
     late.open();
     await holds(page, nothingKept);
     await hasCount(page.getByText("Hello"), 0);
+    await page.unroute("**/api/events");
+
+    await page.goto(url);
+    await typed();
+    await page.goto("about:blank");
+    await forget();
+    await page.goto(`${url}/chats`);
+    await holds(page, nothingKept);
   });
 });
 
@@ -271,18 +287,6 @@ test("what is typed as soon as there is a field is kept and sent", async () => {
   await onPage({ script: [["One"]], lateMs: 300 }, async ({ page }) => {
     await say(page, "Hello");
     await message(page, "One").waitFor();
-  });
-});
-
-test("a chat that was forgotten while the page was away is forgotten when it comes back", async () => {
-  await onPage({ script: [["One"]] }, async ({ page, url }, c) => {
-    await say(page, "Hello");
-    await message(page, "One").waitFor();
-    await field(page).fill("a secret");
-    await page.goto("about:blank");
-    assert.equal((await c.ask(me, { method: "DELETE" })).status, 200);
-    await page.goto(`${url}/chats`);
-    await holds(page, nothingKept);
   });
 });
 
@@ -334,8 +338,22 @@ test("what failed and what has no answer are one box, and leaving it leads to th
   });
 });
 
-test("a message that is queued when its server dies stays queued, and is lost with it", async (t) => {
+test("while the server is away an answer that broke off says so, what is queued stays so, and is lost with its server", async (t) => {
   await overWire(t, async (page, wire, c) => {
+    const { to } = wire;
+    await stop(page).waitFor();
+    wire.cut();
+    await message(page, "Once upon").filter({ hasText: "The connection was lost" }).waitFor();
+    await stop(page).waitFor({ state: "detached" });
+    await hasCount(page.locator(".thinking"), 0);
+    wire.to = to;
+    await page.getByText("The connection was lost").waitFor({ state: "detached" });
+    await message(page, "Once upon").waitFor();
+    await stop(page).click();
+    await message(page, "Stopped").waitFor();
+
+    await say(page, "Another");
+    await message(page, "In those days").waitFor();
     await say(page, "And then?");
     const waiting = message(page, "And then?");
     await waiting.filter({ hasText: "Queued" }).waitFor();
@@ -355,57 +373,13 @@ test("a message that is queued when its server dies stays queued, and is lost wi
   });
 });
 
-test("while the server is away an answer that broke off says so, and there is nothing to stop", async (t) => {
-  await overWire(t, async (page, wire) => {
-    const { to } = wire;
-    await stop(page).waitFor();
-    wire.cut();
-    await message(page, "Once upon").filter({ hasText: "The connection was lost" }).waitFor();
-    await stop(page).waitFor({ state: "detached" });
-    await hasCount(page.locator(".thinking"), 0);
-    wire.to = to;
-    await page.getByText("The connection was lost").waitFor({ state: "detached" });
-    await message(page, "Once upon").waitFor();
-    await stop(page).click();
-    await message(page, "Stopped").waitFor();
-  });
-});
-
-test("copying says that it was done, or could not be", async () => {
-  await onPage({ script: [["Words"]] }, async ({ page, context, url }) => {
-    await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
-    await say(page, "Hello");
-    await message(page, "Words").hover();
-    const copy = message(page, "Words").getByRole("button", { name: "Copy" });
-    await copy.click();
-    await message(page, "Words").getByText("Copied").waitFor();
-    assert.equal(await page.evaluate("navigator.clipboard.readText()"), "Words");
-    await context.clearPermissions();
-    await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))");
-    await page.evaluate("document.execCommand = () => false");
-    await copy.click();
-    await message(page, "Words").getByText("Could not copy").waitFor();
-  });
-});
-
-test("a new chat in which something was typed is the one that New chat opens, after a reload too", async () => {
-  await onPage({ path: "/chats" }, async ({ page }) => {
-    const open = page.getByRole("button", { name: "New chat" });
-    await open.click();
-    await field(page).fill("half a thou");
-    await page.goBack();
-    await open.click();
-    await holds(page, "document.querySelector('#message')?.value === 'half a thou'");
-    await page.goBack();
-    await open.waitFor();
-    await page.reload();
-    await open.click();
-    await holds(page, "document.querySelector('#message')?.value === 'half a thou'");
-  });
-});
-
-test("Enter of an input method, also as Safari reports it, sends nothing", async () => {
-  await onPage({ script: [["Hello"]] }, async ({ page }, c) => {
+test("Shift+Enter begins a new line, Enter sends both; Enter of an input method, also as Safari reports it, sends nothing", async () => {
+  await onPage({ script: [["Two lines"], ["Hello"]] }, async ({ page, context, url }, c) => {
+    await field(page).fill("one");
+    await page.keyboard.press("Shift+Enter");
+    await page.keyboard.type("two");
+    await page.keyboard.press("Enter");
+    await message(page, "Two lines").waitFor();
     await field(page).fill("にほ");
     for (const own of ["keyCode: 229", "isComposing: true, keyCode: 13"]) {
       const event = `new KeyboardEvent("keydown", { key: "Enter", bubbles: true, ${own} })`;
@@ -418,8 +392,21 @@ test("Enter of an input method, also as Safari reports it, sends nothing", async
     const { messages: stored } = await c.throughline.chats.messages("local:me");
     assert.deepEqual(
       stored.map(({ content }) => content),
-      ["にほ", "Hello"],
+      ["one\ntwo", "Two lines", "にほ", "Hello"],
     );
+
+    // Copying says that it was done, or could not be.
+    await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
+    await message(page, "Two lines").hover();
+    const copy = message(page, "Two lines").getByRole("button", { name: "Copy" });
+    await copy.click();
+    await message(page, "Two lines").getByText("Copied").waitFor();
+    assert.equal(await page.evaluate("navigator.clipboard.readText()"), "Two lines");
+    await context.clearPermissions();
+    await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))");
+    await page.evaluate("document.execCommand = () => false");
+    await copy.click();
+    await message(page, "Two lines").getByText("Could not copy").waitFor();
   });
 });
 

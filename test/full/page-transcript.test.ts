@@ -5,6 +5,7 @@ import type { Companion } from "../support/server-fixture.ts";
 import {
   field,
   gate,
+  go,
   hasCount,
   holds,
   message,
@@ -18,21 +19,6 @@ import {
 import { box, chatOf, firstInSight, scrollBy } from "./transcript-fixture.ts";
 
 useBrowser();
-
-test("who of a group said something stands above it, as text", async () => {
-  const prepare = async ({ throughline }: Companion) => {
-    const said = [
-      { role: "user", content: "Hello", name: "Ann <b>&" },
-      { role: "user", content: "Hello too" },
-    ] as const;
-    await throughline.chats.append("local:me", said);
-  };
-  await onPage({ prepare }, async ({ page }) => {
-    await message(page, "Hello too").waitFor();
-    const headings = await page.locator(".message-user h2").allTextContents();
-    assert.deepEqual(headings, ["Ann <b>&", "You"]);
-  });
-});
 
 test("what is read stays where it is when older messages come in above", async () => {
   await onPage({ prepare: chatOf(1_000) }, async ({ page }) => {
@@ -64,10 +50,11 @@ test("what is read stays where it is when older messages come in above", async (
   });
 });
 
-test("who scrolled up is not pulled down by an answer, and who is at the end sees it come", async () => {
+test("who scrolled up is not pulled down by an answer, who is at the end sees it come, and edited words stay out of sight", async () => {
   const long = "A line of the answer that comes in.\n\n";
-  const script = [Array.from({ length: 40 }, () => long), ["Short"]];
-  await onPage({ prepare: chatOf(200), script }, async ({ page }, c) => {
+  const script = [Array.from({ length: 40 }, () => long), ["Short"], ["Better"]];
+  const visit = { prepare: chatOf(200), script, expected: /ERR_FAILED/ };
+  await onPage(visit, async ({ page }, c) => {
     await message(page, "Message 200 of them.").waitFor();
     await say(page, "Go on");
     await message(page, "scripted · script-1").waitFor();
@@ -83,13 +70,10 @@ test("who scrolled up is not pulled down by an answer, and who is at the end see
     const after = await firstInSight(page);
     assert.equal(after.n, before.n);
     assert.ok(Math.abs(after.top - before.top) <= 2, `moved by ${after.top - before.top} px`);
-  });
-});
 
-test("words that are being edited stay when they scroll out of sight, and when they cannot be sent", async () => {
-  const visit = { prepare: chatOf(199), script: [["Better"]], expected: /ERR_FAILED/ };
-  await onPage(visit, async ({ page }) => {
-    const last = message(page, "Message 199 of them.");
+    const toEnd = page.getByRole("button", { name: "Jump to the latest message" });
+    await toEnd.click();
+    const last = message(page, "From elsewhere");
     await last.hover();
     await last.getByRole("button", { name: "Edit in a new chat" }).click();
     const edited = page.getByLabel("Edited message");
@@ -99,9 +83,10 @@ test("words that are being edited stay when they scroll out of sight, and when t
       await page.waitForTimeout(50);
     }
     await hasCount(edited, 0);
-    await page.getByRole("button", { name: "Jump to the latest message" }).click();
+    await toEnd.click();
     await edited.waitFor();
     assert.equal(await edited.inputValue(), "other words");
+    // They stay when they cannot be sent, too.
     await page.route("**/fork", (route) => route.abort());
     const send = page.getByRole("button", { name: "Send in a new chat" });
     await send.click();
@@ -114,23 +99,17 @@ test("words that are being edited stay when they scroll out of sight, and when t
   });
 });
 
-test("the beginning is reached, and said to be it", async () => {
-  await onPage({ prepare: chatOf(130) }, async ({ page }) => {
-    await message(page, "Message 130 of them.").waitFor();
-    for (let step = 0; step < 60; step++) {
-      await scrollBy(page, -2_000);
-      await page.waitForTimeout(50);
-      if ((await page.getByText("Start of the chat").count()) > 0) break;
-    }
-    await page.getByText("Start of the chat").waitFor();
-    await message(page, "Message 1 of them.").waitFor();
-    assert.ok((await messages(page).count()) > 0);
-  });
-});
-
-test("pages that do not come can be asked for again", async () => {
-  await onPage({ prepare: chatOf(400), expected: /ERR_FAILED/ }, async ({ page }) => {
-    await message(page, "Message 400 of them.").waitFor();
+test("pages that do not come can be asked for again; the beginning is reached, and said to be it", async () => {
+  const prepare = async (c: Companion) => {
+    await chatOf(230)(c);
+    const said = [
+      { role: "user", content: "Hello", name: "Ann <b>&" },
+      { role: "user", content: "Hello too" },
+    ] as const;
+    await c.throughline.chats.append("local:group", said);
+  };
+  await onPage({ prepare, expected: /ERR_FAILED/ }, async ({ page }) => {
+    await message(page, "Message 230 of them.").waitFor();
     let isCut = true;
     await page.route("**/messages?*before=*", (route) => {
       return isCut ? route.abort() : route.continue();
@@ -143,20 +122,37 @@ test("pages that do not come can be asked for again", async () => {
     isCut = false;
     await page.getByRole("button", { name: "Try again" }).click();
     await failed.waitFor({ state: "detached" });
+    for (let step = 0; step < 60; step++) {
+      await scrollBy(page, -2_000);
+      await page.waitForTimeout(50);
+      if ((await page.getByText("Start of the chat").count()) > 0) break;
+    }
+    await page.getByText("Start of the chat").waitFor();
+    await message(page, "Message 1 of them.").waitFor();
+    assert.ok((await messages(page).count()) > 0);
+
+    // Who of a group said something stands above it, as text.
+    await go(page, "/chats/local%3Agroup");
+    await message(page, "Hello too").waitFor();
+    const headings = await page.locator(".message-user h2").allTextContents();
+    assert.deepEqual(headings, ["Ann <b>&", "You"]);
   });
 });
 
 /** Where a chat of these is opened at one of them. */
-function addressOf(n: number) {
-  return async ({ throughline }: Companion): Promise<string> => {
-    const { messages } = await throughline.chats.messages("local:me", { before: n + 1, limit: 1 });
-    return `/?message=${messages[0]!.id}&seq=${n}`;
-  };
+async function addressOf(
+  { throughline }: Companion,
+  n: number,
+  chat = "local:me",
+): Promise<string> {
+  const { messages } = await throughline.chats.messages(chat, { before: n + 1, limit: 1 });
+  const path = chat === "local:me" ? "/" : `/chats/${encodeURIComponent(chat)}`;
+  return `${path}?message=${messages[0]!.id}&seq=${n}`;
 }
 
 /** Opens a chat at one of its messages, which is then in sight. */
-async function openAt(page: Page, url: string, c: Companion, n: number): Promise<void> {
-  await page.goto(`${url}${await addressOf(n)(c)}`);
+async function openAt(page: Page, address: string): Promise<void> {
+  await go(page, address);
   await found(page).waitFor();
   await holds(page, isFocused);
 }
@@ -169,19 +165,23 @@ async function topOfFound(page: Page): Promise<number> {
   return (row?.y ?? Number.NaN) - (around?.y ?? Number.NaN);
 }
 
-for (const [where, n] of [
-  ["just below the top of what was read", 151],
-  ["at the end", 200],
-] as const) {
-  test(`a message that was found ${where} stays where it is while others come, until somebody moves`, async () => {
-    const long = "A line of the answer that comes in.\n\n";
-    const script = Array.from({ length: 2 }, () => Array.from({ length: 40 }, () => long));
-    const visit = { path: "/memory", prepare: chatOf(200), script };
-    await onPage(visit, async ({ page, url }, c) => {
-      await openAt(page, url, c, n);
+test("a message that was found, below the top of what was read or at the end, stays where it is until somebody moves", async () => {
+  const long = "A line of the answer that comes in.\n\n";
+  const script = Array.from({ length: 4 }, () => Array.from({ length: 40 }, () => long));
+  const prepare = async (c: Companion) => {
+    for (const chat of ["local:me", "local:two"]) await chatOf(200, chat)(c);
+  };
+  await onPage({ path: "/memory", prepare, script }, async ({ page }, c) => {
+    for (const [chat, n] of [
+      ["local:me", 151],
+      ["local:two", 200],
+    ] as const) {
+      const hear = (content: string) =>
+        c.post(`/api/chats/${encodeURIComponent(chat)}/messages`, { content });
+      await openAt(page, await addressOf(c, n, chat));
       await page.waitForTimeout(500);
       const before = await topOfFound(page);
-      await c.say("From elsewhere");
+      await hear("From elsewhere");
       await page.getByRole("button", { name: "Jump to the latest message" }).waitFor();
       await page.waitForTimeout(300);
       const after = await topOfFound(page);
@@ -194,20 +194,20 @@ for (const [where, n] of [
         await page.waitForTimeout(50);
       }
       await hasCount(newest, 0);
-      await c.say("Once more");
+      await hear("Once more");
       await page.waitForTimeout(300);
       await holds(
         page,
         `(({ scrollHeight, scrollTop, clientHeight }) =>
           scrollHeight - scrollTop - clientHeight < 100)(document.querySelector(".transcript-box"))`,
       );
-    });
+    }
   });
-}
+});
 
-test("the keyboard scrolls on from a message that was found, also when it is out of sight", async () => {
+test("the keyboard scrolls on from a message that was found, also when it is out of sight; Talk leads to the end", async () => {
   await onPage({ path: "/memory", prepare: chatOf(400) }, async ({ page, url }, c) => {
-    await openAt(page, url, c, 150);
+    await openAt(page, await addressOf(c, 150));
     const { n } = await firstInSight(page);
     for (let step = 0; step < 12; step++) {
       await page.keyboard.press("PageDown");
@@ -217,17 +217,22 @@ test("the keyboard scrolls on from a message that was found, also when it is out
     await holds(page, `document.activeElement?.matches(".transcript-box") === true`);
     const further = await firstInSight(page);
     assert.ok(further.n > n + 20, `from ${n} to ${further.n}`);
+    await page.getByRole("link", { name: "Talk", exact: true }).click();
+    await message(page, "Message 400 of them.").waitFor();
+    assert.equal(page.url(), `${url}/`);
   });
 });
 
-test("what was found is shown, and does not take the focus from the field that is typed in", async () => {
-  await onPage({ path: "/memory", prepare: chatOf(400) }, async ({ page, url }, c) => {
+test("what was found takes no focus from the field that is typed in, is asked for again, and is marked for a moment", async () => {
+  const visit = { path: "/memory", prepare: chatOf(400), expected: /ERR_FAILED/ };
+  await onPage(visit, async ({ page, url }, c) => {
+    const address = `${url}${await addressOf(c, 150)}`;
     const older = gate();
     await page.route("**/messages?*before=*", async (route) => {
       await older.until;
       await route.continue();
     });
-    await page.goto(`${url}${await addressOf(150)(c)}`);
+    await page.goto(address);
     await page.getByText("Loading the message you searched for").waitFor({ state: "attached" });
     await field(page).click();
     await page.keyboard.type("So far");
@@ -235,43 +240,29 @@ test("what was found is shown, and does not take the focus from the field that i
     await found(page).waitFor();
     await page.keyboard.type(" I type");
     assert.equal(await field(page).inputValue(), "So far I type");
-  });
-});
+    await field(page).fill("");
+    await page.unroute("**/messages?*before=*");
 
-test("a page on the way to a message that was found can be asked for again", async () => {
-  const visit = { path: "/memory", prepare: chatOf(400), expected: /ERR_FAILED/ };
-  await onPage(visit, async ({ page, url }, c) => {
     let isCut = true;
     await page.route("**/messages?*before=*", (route) => {
       return isCut ? route.abort() : route.continue();
     });
-    await page.goto(`${url}${await addressOf(150)(c)}`);
+    await page.goto(address);
     await page.getByText("This message could not be loaded.").waitFor();
     await message(page, "Message 400 of them.").waitFor();
     isCut = false;
     await page.getByRole("button", { name: "Try again" }).last().click();
     await message(page, "Message 150 of them.").waitFor();
     await holds(page, isFocused);
-  });
-});
 
-test("the default chat is shown at its end again when one goes to Talk from a message", async () => {
-  await onPage({ path: "/memory", prepare: chatOf(400) }, async ({ page, url }, c) => {
-    await openAt(page, url, c, 150);
-    await page.getByRole("link", { name: "Talk", exact: true }).click();
-    await message(page, "Message 400 of them.").waitFor();
-    assert.equal(page.url(), `${url}/`);
-  });
-});
-
-test("a message that was found is marked for a moment, in light and dark, with motion and without", async () => {
-  await onPage({ path: "/memory", prepare: chatOf(200) }, async ({ page, url }, c) => {
     for (const [colorScheme, reducedMotion] of [
       ["light", "no-preference"],
       ["dark", "reduce"],
     ] as const) {
       await page.emulateMedia({ colorScheme, reducedMotion });
-      await page.goto(`${url}${await addressOf(150)(c)}`);
+      await go(page, "/memory");
+      await page.getByRole("heading", { name: "Memory", level: 1 }).waitFor();
+      await openAt(page, await addressOf(c, 150));
       await page.locator(".found.is-marked").waitFor();
       const accent = colorScheme === "light" ? "rgb(15, 107, 92)" : "rgb(115, 205, 184)";
       const style = (name: string) => `getComputedStyle(document.querySelector(".found")).${name}`;

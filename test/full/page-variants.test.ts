@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import {
+  go,
   hasCount,
   looksFine,
   message,
@@ -160,7 +161,7 @@ test("axe finds nothing wrong with answers and branches", async () => {
     await page.locator("li details.branches > summary").first().click();
     await page.locator(".edge summary").click();
     await looksFine(page, "answers");
-    await page.goto(`${url}/chats/local%3Aone`);
+    await go(page, "/chats/local%3Aone");
     await page.getByText("Branched from").waitFor();
     await looksFine(page, "a branch");
   });

@@ -89,10 +89,38 @@ const spoken = (page: Page) => page.evaluate("spoken") as Promise<string[]>;
 const heard = (page: Page) => page.locator(".composer-heard");
 const note = (page: Page) => page.locator(".voice-note");
 
-test("push to talk: what is said while the button is held is shown, then sent; a draft stays", async () => {
-  await onPage({ script: [["And to you"]], inject: fakes }, async ({ page }, c) => {
+const talk = (page: Page) => page.getByRole("button", { name: "Hold to talk" });
+const handsFree = (page: Page) => page.getByRole("button", { name: "Hands free" });
+/** Where the sound that is listened to goes; `undefined`: nothing ever listened. */
+const heardBy = (page: Page) => page.evaluate("globalThis.heardBy");
+
+/** As the fakes, but the voice that the browser prefers is that of a service. */
+const preferredRemote = () => {
+  const { offered } = globalThis as unknown as { offered: unknown[] };
+  offered[0] = { name: "device", lang: "en-US", localService: true, default: false };
+  offered.unshift({ name: "remote", lang: "en-US", localService: false, default: true });
+};
+
+/** As the fakes, but all voices are those of a service. */
+const remoteVoices = () => {
+  const synthesis = (globalThis as unknown as { speechSynthesis: Record<string, unknown> })
+    .speechSynthesis;
+  synthesis["getVoices"] = () => [
+    { name: "remote", lang: "en-US", localService: false, default: true },
+  ];
+};
+
+test("push to talk sends what is said while the button is held, hands free every sentence; a draft stays, and a failure is told", async () => {
+  const failures = {
+    "not-allowed": "does not let this page use the microphone",
+    "audio-capture": "No microphone was found",
+    network: "speech service cannot be reached",
+  };
+  const typed = Object.keys(failures).map((error) => [`Typed after ${error}`]);
+  const script = [["And to you"], ["One"], ["Two"], ...typed];
+  await onPage({ script, inject: fakes, lateMs: 50 }, async ({ page }, c) => {
     await field(page).fill("typed before");
-    await page.getByRole("button", { name: "Hold to talk" }).hover();
+    await talk(page).hover();
     await page.mouse.down();
     await note(page).filter({ hasText: "Listening" }).waitFor();
     await hear(page, "good mor", false);
@@ -107,14 +135,9 @@ test("push to talk: what is said while the button is held is shown, then sent; a
     assert.equal(messages[0]?.content, "good morning Nova");
     assert.equal(await field(page).inputValue(), "typed before");
     assert.equal(await heard(page).count(), 0);
-  });
-});
+    await field(page).fill("");
 
-test("hands free: every sentence is sent until it is switched off, what began stays as a draft", async () => {
-  const visit = { script: [["One"], ["Two"]], inject: fakes, lateMs: 50 };
-  await onPage(visit, async ({ page }) => {
-    const button = page.getByRole("button", { name: "Hands free" });
-    await button.click();
+    await handsFree(page).click();
     await note(page).filter({ hasText: "Listening" }).waitFor();
     await hear(page, "first sentence", true);
     await message(page, "One").waitFor();
@@ -122,17 +145,29 @@ test("hands free: every sentence is sent until it is switched off, what began st
     await message(page, "Two").waitFor();
     await hear(page, " third sen", false);
     await heard(page).filter({ hasText: "third sen" }).waitFor();
-    await button.click();
+    await handsFree(page).click();
     await page.locator(".voice-note:empty").waitFor({ state: "attached" });
-    assert.equal(await button.getAttribute("aria-pressed"), "false");
+    assert.equal(await handsFree(page).getAttribute("aria-pressed"), "false");
     assert.equal(await field(page).inputValue(), "third sen");
     assert.equal(await heard(page).count(), 0);
+
+    for (const [error, says] of Object.entries(failures)) {
+      await handsFree(page).click();
+      await note(page).filter({ hasText: "Listening" }).waitFor();
+      await page.waitForFunction("isHeard()");
+      await page.evaluate(`failHearing("${error}")`);
+      await note(page).filter({ hasText: says }).waitFor();
+      await page.getByRole("button", { name: "Hands free", pressed: false }).waitFor();
+      await say(page, "Then I type");
+      await message(page, `Typed after ${error}`).waitFor();
+    }
   });
 });
 
-test("answers are read aloud sentence by sentence while that is on, without their marks", async () => {
-  const script = [["One. **Two** [there](https://x.example). "], ["Silent."]];
-  await onPage({ script, inject: fakes }, async ({ page }) => {
+test("answers are read aloud without their marks, by a voice of the device, and by a remote one only after the person agreed", async () => {
+  const script = [["One. **Two** [there](https://x.example). "], ["Silent."], ["Hello."]];
+  const remote = [["First."], ["Second."], ["Third."]];
+  await onPage({ script: [...script, ...remote], inject: fakes }, async ({ page, context }) => {
     const button = page.getByRole("button", { name: "Read answers aloud" });
     await button.click();
     await say(page, "Speak");
@@ -142,15 +177,37 @@ test("answers are read aloud sentence by sentence while that is on, without thei
     await say(page, "Be quiet");
     await message(page, "Silent.").waitFor();
     assert.equal((await spoken(page)).length, 2);
+
+    await context.addInitScript(preferredRemote);
+    await page.reload();
+    await button.click();
+    await say(page, "Speak");
+    await holds(page, "spoken.length === 1");
+    assert.deepEqual(await page.evaluate("voicesUsed"), ["device"]);
+
+    // It is on when a browser has remote voices alone: nobody was asked.
+    await context.addInitScript(remoteVoices);
+    await page.reload();
+    await note(page).filter({ hasText: "sends text to its vendor" }).waitFor();
+    await say(page, "Speak");
+    await message(page, "First.").waitFor();
+    assert.deepEqual(await spoken(page), []);
+    const dialog = page.getByRole("dialog", { name: "Send answers to your browser's vendor?" });
+    await button.click(); // off
+    await button.click();
+    await dialog.getByRole("button", { name: "Not now" }).click();
+    await say(page, "Speak");
+    await message(page, "Second.").waitFor();
+    assert.deepEqual(await spoken(page), []);
+    await button.click();
+    await dialog.getByRole("button", { name: "I agree" }).click();
+    await say(page, "Speak");
+    await holds(page, "spoken.length === 1");
+    assert.deepEqual(await spoken(page), ["Third."]);
   });
 });
 
-const talk = (page: Page) => page.getByRole("button", { name: "Hold to talk" });
-const handsFree = (page: Page) => page.getByRole("button", { name: "Hands free" });
-/** Where the sound that is listened to goes; `undefined`: nothing ever listened. */
-const heardBy = (page: Page) => page.evaluate("globalThis.heardBy");
-
-test("an empty chat says where words go; where the browser recognises speech on the device nothing is asked", async () => {
+test("speech stays on the device where it can, after a download where that is needed, else the person is asked first", async () => {
   await onPage({ inject: fakes }, async ({ page }) => {
     await page.getByText("sent to the model that answers").waitFor();
     assert.equal(await page.getByText("Every word is kept on this machine").count(), 0);
@@ -158,42 +215,13 @@ test("an empty chat says where words go; where the browser recognises speech on 
     await note(page).filter({ hasText: "Listening, on this device" }).waitFor();
     await holds(page, "globalThis.heardBy === 'device'");
     assert.equal(await page.getByRole("dialog").count(), 0);
-  });
-});
 
-test("a browser that does not say where it recognises speech listens only after the person agreed", async () => {
-  const lacking = "delete SpeechRecognition.available";
-  await onPage({ inject: fakes }, async ({ page }) => {
-    await page.evaluate(lacking);
-    for (const button of [handsFree(page), talk(page)]) {
-      await button.click();
-      const dialog = page.getByRole("dialog", {
-        name: "Send your voice to your browser's vendor?",
-      });
-      await dialog.getByText("its vendor's service").waitFor();
-      await dialog.getByRole("button", { name: "Not now" }).click();
-      await dialog.waitFor({ state: "detached" });
-    }
-    assert.equal(await heardBy(page), undefined);
-    await handsFree(page).click();
-    await page.getByRole("button", { name: "I agree" }).click();
-    await note(page).filter({ hasText: "may be sent to the browser's vendor" }).waitFor();
-    await holds(page, "globalThis.heardBy === 'vendor'");
-    await page.reload();
-    await handsFree(page).waitFor();
-    await page.evaluate(lacking);
-    await handsFree(page).click();
-    await note(page).filter({ hasText: "may be sent to the browser's vendor" }).waitFor();
-  });
-});
-
-for (const [works, says, by] of [
-  [true, "Listening, on this device", "device"],
-  [false, "The download failed", undefined],
-] as const) {
-  const outcome = works ? "stays on the device" : "says so";
-  test(`speech recognition that can be downloaded is offered, and when that ${works ? "works" : "fails"} it ${outcome}`, async () => {
-    await onPage({ inject: fakes }, async ({ page }) => {
+    for (const [works, says, by] of [
+      [false, "The download failed", undefined],
+      [true, "Listening, on this device", "device"],
+    ] as const) {
+      await page.reload();
+      await handsFree(page).waitFor();
       await page.evaluate("SpeechRecognition.available = async () => 'downloadable'");
       await page.evaluate(`SpeechRecognition.install = async (options) => {
         globalThis.installed = options;
@@ -208,87 +236,32 @@ for (const [works, says, by] of [
         langs: ["en-US"],
         processLocally: true,
       });
-    });
-  });
-}
-
-/** As the fakes, but the voice that the browser prefers is that of a service. */
-const preferredRemote = () => {
-  const { offered } = globalThis as unknown as { offered: unknown[] };
-  offered[0] = { name: "device", lang: "en-US", localService: true, default: false };
-  offered.unshift({ name: "remote", lang: "en-US", localService: false, default: true });
-};
-
-test("answers are read by a voice of the device, though the browser prefers a remote one", async () => {
-  await onPage({ script: [["Hello."]], inject: fakes }, async ({ page, context }) => {
-    await context.addInitScript(preferredRemote);
-    await page.reload();
-    await page.getByRole("button", { name: "Read answers aloud" }).click();
-    await say(page, "Speak");
-    await holds(page, "spoken.length === 1");
-    assert.deepEqual(await page.evaluate("voicesUsed"), ["device"]);
-  });
-});
-
-/** As the fakes, but all voices are those of a service. */
-const remoteVoices = () => {
-  const synthesis = (globalThis as unknown as { speechSynthesis: Record<string, unknown> })
-    .speechSynthesis;
-  synthesis["getVoices"] = () => [
-    { name: "remote", lang: "en-US", localService: false, default: true },
-  ];
-};
-
-test("where every voice is remote no word is read aloud before the person agreed", async () => {
-  const script = [["First."], ["Second."]];
-  await onPage({ script, inject: fakes }, async ({ page, context }) => {
-    await context.addInitScript(remoteVoices);
-    await page.reload();
-    const button = page.getByRole("button", { name: "Read answers aloud" });
-    const dialog = page.getByRole("dialog", { name: "Send answers to your browser's vendor?" });
-    await button.click();
-    await dialog.getByRole("button", { name: "Not now" }).click();
-    await say(page, "Speak");
-    await message(page, "First.").waitFor();
-    assert.deepEqual(await spoken(page), []);
-    await button.click();
-    await dialog.getByRole("button", { name: "I agree" }).click();
-    await say(page, "Speak");
-    await holds(page, "spoken.length === 1");
-    assert.deepEqual(await spoken(page), ["Second."]);
-  });
-});
-
-test("reading aloud that was switched on before does not send words to a vendor unasked", async () => {
-  await onPage({ script: [["First."]], inject: fakes }, async ({ page, context }) => {
-    await page.getByRole("button", { name: "Read answers aloud" }).click();
-    await context.addInitScript(remoteVoices);
-    await page.reload();
-    await note(page).filter({ hasText: "sends text to its vendor" }).waitFor();
-    await say(page, "Speak");
-    await message(page, "First.").waitFor();
-    assert.deepEqual(await spoken(page), []);
-  });
-});
-
-test("when listening fails, the person reads why and types on", async () => {
-  const failures = {
-    "not-allowed": "does not let this page use the microphone",
-    "audio-capture": "No microphone was found",
-    network: "speech service cannot be reached",
-  };
-  const script = Object.keys(failures).map((error) => [`Typed after ${error}`]);
-  await onPage({ script, inject: fakes }, async ({ page }) => {
-    for (const [error, says] of Object.entries(failures)) {
-      await page.getByRole("button", { name: "Hands free" }).click();
-      await note(page).filter({ hasText: "Listening" }).waitFor();
-      await page.waitForTimeout(50);
-      await page.evaluate(`failHearing("${error}")`);
-      await note(page).filter({ hasText: says }).waitFor();
-      await page.getByRole("button", { name: "Hands free", pressed: false }).waitFor();
-      await say(page, "Then I type");
-      await message(page, `Typed after ${error}`).waitFor();
     }
+
+    const lacking = "delete SpeechRecognition.available";
+    const toVendor = note(page).filter({ hasText: "may be sent to the browser's vendor" });
+    await page.reload();
+    await handsFree(page).waitFor();
+    await page.evaluate(lacking);
+    for (const button of [handsFree(page), talk(page)]) {
+      await button.click();
+      const dialog = page.getByRole("dialog", {
+        name: "Send your voice to your browser's vendor?",
+      });
+      await dialog.getByText("its vendor's service").waitFor();
+      await dialog.getByRole("button", { name: "Not now" }).click();
+      await dialog.waitFor({ state: "detached" });
+    }
+    assert.equal(await heardBy(page), undefined);
+    await handsFree(page).click();
+    await page.getByRole("button", { name: "I agree" }).click();
+    await toVendor.waitFor();
+    await holds(page, "globalThis.heardBy === 'vendor'");
+    await page.reload();
+    await handsFree(page).waitFor();
+    await page.evaluate(lacking);
+    await handsFree(page).click();
+    await toVendor.waitFor();
   });
 });
 

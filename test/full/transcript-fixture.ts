@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 import type { Companion } from "../support/server-fixture.ts";
 
-export function chatOf(count: number) {
+export function chatOf(count: number, chat = "local:me") {
   return async ({ throughline }: Companion) => {
     const batch = 1_000;
     for (let from = 1; from <= count; from += batch) {
@@ -12,7 +12,7 @@ export function chatOf(count: number) {
         const words = n % 7 === 0 ? `\n\n${"Long lines of words. ".repeat(n % 40)}` : "";
         return { role, content: `Message ${n} of them.${words}` };
       });
-      await throughline.chats.append("local:me", said);
+      await throughline.chats.append(chat, said);
     }
   };
 }
