@@ -44,7 +44,10 @@ function Level({ name, level, baseline }: LevelProps) {
         aria-valuetext={`${percent(level)}${atRest}`}
       />
       <div className="level-track" aria-hidden="true">
-        <div className={`level-fill fill-${name}`} style={{ width: `${level * 100}%` }} />
+        <div
+          className="level-fill"
+          style={{ width: `${level * 100}%`, background: `var(--${name})` }}
+        />
         {baseline === undefined ? null : (
           <div className="level-notch" style={{ left: `${baseline * 100}%` }} />
         )}

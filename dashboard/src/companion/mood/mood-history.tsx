@@ -141,7 +141,11 @@ function Legend({ history, hidden, index, onToggle }: LegendProps) {
             aria-pressed={!hidden.has(line)}
             onClick={() => onToggle(line)}
           >
-            <span className={`swatch line-${line}`} aria-hidden="true" />
+            <span
+              className={`swatch line-${line}`}
+              style={{ borderTopColor: `var(--${line})` }}
+              aria-hidden="true"
+            />
             {asTitle(line)}
             {value === undefined || value === null ? null : <b>{percent(value)}</b>}
           </button>

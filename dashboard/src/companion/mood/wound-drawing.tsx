@@ -24,7 +24,8 @@ export function WoundDrawing({ course }: { readonly course: WoundCourse }) {
       {course.floors.map((floor) => (
         <polyline
           key={floor.emotion}
-          className={`wound-floor line-${floor.emotion}`}
+          className="wound-floor"
+          style={{ stroke: `var(--${floor.emotion})` }}
           points={[
             `${x(0)},${y(floor.start)}`,
             `${x(course.healsFrom)},${y(floor.start)}`,
@@ -42,7 +43,8 @@ export function WoundDrawing({ course }: { readonly course: WoundCourse }) {
       {course.floors.map((floor) => (
         <circle
           key={floor.emotion}
-          className={`wound-dot dot-${floor.emotion}`}
+          className="wound-dot"
+          style={{ fill: `var(--${floor.emotion})` }}
           cx={x(course.age)}
           cy={y(floor.now)}
           r={4}
