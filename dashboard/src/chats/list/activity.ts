@@ -1,5 +1,5 @@
 // What happened in chats while this page was open: where an answer runs, and where one was not read yet.
-import { request } from "../../api/client.ts";
+import { chatPath, request } from "../../api/client.ts";
 import { onOpen, onServerEvent } from "../../api/events.ts";
 import type { Chat } from "../../api/openapi-types.ts";
 import { Store, useStore } from "../../api/store.ts";
@@ -52,7 +52,7 @@ onOpen(() => {
     const ended = () => {
       if (activity.get().get(chatId) === "answering") note(chatId, undefined);
     };
-    request<Chat>(`/api/chats/${encodeURIComponent(chatId)}`)
+    request<Chat>(chatPath(chatId))
       .then(({ running }) => running || ended())
       .catch(ended);
   }

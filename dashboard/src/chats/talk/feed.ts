@@ -34,8 +34,6 @@ import { settled, type TurnEvent, turnEvents } from "./turn-stream.ts";
 const asStream = { accept: "text/event-stream" };
 /** How long after a stream broke off the chat is read again. */
 const againMs = 1_000;
-/** How many messages stay when the view is opened again. */
-const keptMessages = 400;
 
 export class Feed {
   readonly chatId: string;
@@ -137,20 +135,13 @@ export class Feed {
     this.#set({ older: "loading" });
     try {
       const page = await readPage(this.chatId, before, limit);
-      // Cleared or shortened since: this page belongs nowhere.
+      // Cleared since: this page belongs nowhere.
       if (this.state.before !== before) return this.#set({ older: "idle" });
       const messages = [...page.messages, ...this.state.messages];
       this.#set({ messages, before: page.before, older: "idle" });
     } catch {
       this.#set({ older: "failed" }); // the view offers another try
     }
-  }
-
-  /** Drops old pages, when the view is opened again. */
-  shorten(): void {
-    const { messages } = this.state;
-    const kept = messages.slice(-keptMessages);
-    if (kept.length < messages.length) this.#set({ messages: kept, before: kept[0]?.seq });
   }
 
   send(content: string, files: readonly DraftFile[] = []): Promise<void> {

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { RefCallback } from "react";
 import { useLocation } from "wouter";
-import { request } from "../../api/client.ts";
+import { chatPath, request } from "../../api/client.ts";
 import type { Matches } from "../../api/openapi-types.ts";
 import { type MessagePlace, messageAddress } from "../../shell/routes.ts";
 import { Button } from "../../ui/button.tsx";
@@ -59,8 +59,7 @@ function useMatches(chatId: string, query: string): Matches["matches"] {
     queryKey: ["matches", chatId, query],
     queryFn: ({ signal }) => {
       const search = new URLSearchParams({ query, prefix: "true" });
-      const path = `/api/chats/${encodeURIComponent(chatId)}/matches?${search}`;
-      return request<Matches>(path, { signal });
+      return request<Matches>(`${chatPath(chatId)}/matches?${search}`, { signal });
     },
     select: ({ matches }) => matches.toReversed(),
   });

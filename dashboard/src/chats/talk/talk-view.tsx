@@ -1,9 +1,7 @@
 import "./talk.css";
-import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useEffect, useMemo, useState } from "react";
 import { flushSync } from "react-dom";
 import { useLocation } from "wouter";
-import { chatPath, request } from "../../api/client.ts";
 import type { Chat, Message } from "../../api/openapi-types.ts";
 import { chatAddress } from "../../shell/routes.ts";
 import { ErrorNote } from "../../ui/error-note.tsx";
@@ -11,6 +9,7 @@ import { Empty, Loading } from "../../ui/page.tsx";
 import { isOwnModel, keepForNewChats } from "../models/choice.ts";
 import type { Model } from "../models/model-names.ts";
 import { NewChat } from "../models/set-up.tsx";
+import { useChat } from "../use-chat.ts";
 import { Announcer, useAnswer } from "./announcer.tsx";
 import { Beginning, type BranchesByMessage, useBranches } from "./branches.tsx";
 import { Composer, type ComposerFocus, useComposerFocus } from "./composer.tsx";
@@ -49,7 +48,7 @@ interface TalkViewProps {
 
 /** One chat: what was said, and where to go on. */
 export function TalkView({ chatId, parts }: TalkViewProps) {
-  const feed = useFeed(chatId);
+  const feed = useMemo(() => feedOf(chatId), [chatId]);
   const state = useFeedState(feed);
   const rows = useRows(state);
   const chat = useChat(chatId);
@@ -239,17 +238,6 @@ function Body({
   );
 }
 
-/** A chat in which nothing was said yet is none: no error. */
-function useChat(chatId: string) {
-  return useQuery({
-    queryKey: ["chat", chatId],
-    queryFn: async ({ signal }) => {
-      const path = `${chatPath(chatId)}?if_exists=true`;
-      return (await request<Chat | undefined>(path, { signal })) ?? null;
-    },
-  });
-}
-
 function useActions(
   feed: Feed,
   remove: (message: Message) => void,
@@ -310,13 +298,6 @@ function useModelChoice(
     feed.keep({ model: isOwnModel(chat, next) ? undefined : next });
     compose();
   };
-}
-
-/** The feed of a chat, without its old pages. */
-function useFeed(chatId: string): Feed {
-  const feed = useMemo(() => feedOf(chatId), [chatId]);
-  useEffect(() => feed.shorten(), [feed]);
-  return feed;
 }
 
 /** Whether nothing is being answered, or about to be. */
