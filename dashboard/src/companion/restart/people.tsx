@@ -1,38 +1,31 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { queryClient, request } from "../../api/client.ts";
+import { request } from "../../api/client.ts";
 import type { CompanionRun, PersonSeen, Sleeping } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { When } from "../../ui/time.tsx";
-import { runKey } from "../use-companion.ts";
+
+interface Props {
+  readonly run: CompanionRun;
+}
 
 /** Who was seen last, who is here now, and whether the companion sleeps. */
-export function People({ run }: { readonly run: CompanionRun }) {
-  const take = (changed: PersonSeen | Sleeping) =>
-    queryClient.setQueryData<CompanionRun>(runKey, (known) => known && { ...known, ...changed });
+export function People({ run }: Props) {
   return (
     <section className="card restart-people" aria-label="Who is here">
-      <Person run={run} take={take} />
-      <Sleep run={run} take={take} />
+      <Person run={run} />
+      <Sleep run={run} />
     </section>
   );
 }
 
-interface Props {
-  readonly run: CompanionRun;
-  readonly take: (changed: PersonSeen | Sleeping) => void;
-}
-
-function Person({ run, take }: Props) {
+function Person({ run }: Props) {
   const [name, setName] = useState("");
   const saving = useMutation({
     mutationFn: (person: string) =>
       request<PersonSeen>("/api/person", { method: "POST", body: { name: person } }),
-    onSuccess: (seen) => {
-      take(seen);
-      setName("");
-    },
+    onSuccess: () => setName(""), // an event says who it is
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -74,7 +67,7 @@ function LastSeen({ run }: { readonly run: CompanionRun }) {
   );
 }
 
-function Sleep({ run, take }: Props) {
+function Sleep({ run }: Props) {
   const isAsleep = run.sleep_state === "asleep";
   const turn = useMutation({
     mutationFn: () =>
@@ -82,7 +75,6 @@ function Sleep({ run, take }: Props) {
         method: "POST",
         body: { state: isAsleep ? "awake" : "asleep" },
       }),
-    onSuccess: take,
   });
   return (
     <div>
