@@ -1,3 +1,4 @@
+import type { ReactNode } from "react";
 import { Button } from "./button.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 import { usePassingWords } from "./passing-words.ts";
@@ -32,7 +33,7 @@ export function Action({ icon, label, run, isOn, isFocused }: ActionProps) {
 }
 
 /** Copies text. @returns the outcome in words for a moment, else "", and what copies. */
-export function useCopy(): readonly [said: string, copy: (text: string) => void] {
+function useCopy(): readonly [said: string, copy: (text: string) => void] {
   const [said, setSaid] = usePassingWords(saidMs);
   return [said, (text) => void copied(text).then(setSaid)];
 }
@@ -47,6 +48,29 @@ export function CopyAction({ text }: { readonly text: string }) {
         {said}
       </span>
     </span>
+  );
+}
+
+interface CopyButtonProps {
+  readonly text: string;
+  /** What it copies, for who does not see what it stands beside. */
+  readonly what?: string;
+  readonly className?: string;
+  /** Before its word. */
+  readonly children?: ReactNode;
+}
+
+/** Copies a text by a button that says so for a moment. */
+export function CopyButton({ text, what, className, children }: CopyButtonProps) {
+  const [said, copy] = useCopy();
+  return (
+    <Button kind="quiet" className={className} disabled={text === ""} onClick={() => copy(text)}>
+      {children}
+      <span>
+        <span aria-live="polite">{said === "" ? "Copy" : said}</span>
+        {what === undefined ? null : <span className="visually-hidden"> {what}</span>}
+      </span>
+    </Button>
   );
 }
 

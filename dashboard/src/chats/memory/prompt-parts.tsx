@@ -1,6 +1,5 @@
 import type { NextPrompt, PromptMessage, PromptSection } from "../../api/openapi-types.ts";
-import { useCopy } from "../../ui/action.tsx";
-import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/action.tsx";
 
 const names = {
   persona: "Persona",
@@ -60,7 +59,7 @@ function Part({ section, total }: { readonly section: PromptSection; readonly to
       </summary>
       <div className="prompt-open">
         <p className="hint">{says[name]}</p>
-        <CopyText text={copied} />
+        <CopyButton text={copied} />
       </div>
       {text === "" ? (
         <ol className="prompt-messages">
@@ -91,16 +90,4 @@ function messageWords(message: PromptMessage): string {
 function bodyWords({ content, tool_calls: calls = [] }: PromptMessage): string {
   const lines = calls.map((call) => JSON.stringify(call));
   return [content, ...lines].filter((line) => line !== "").join("\n");
-}
-
-function CopyText({ text }: { readonly text: string }) {
-  const [said, copy] = useCopy();
-  return (
-    <span className="prompt-copy">
-      <span aria-live="polite">{said}</span>
-      <Button kind="quiet" onClick={() => copy(text)}>
-        Copy
-      </Button>
-    </span>
-  );
 }

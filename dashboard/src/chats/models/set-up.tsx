@@ -2,7 +2,7 @@ import "./models.css";
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import type { ModelList } from "../../api/openapi-types.ts";
-import { useCopy } from "../../ui/action.tsx";
+import { CopyButton } from "../../ui/action.tsx";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { Empty, Loading } from "../../ui/page.tsx";
@@ -192,17 +192,11 @@ function Providers() {
 
 /** A line for the terminal, with a button that copies it. */
 function Command({ text }: { readonly text: string }) {
-  const [said, copy] = useCopy();
   return (
     <div className="command">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard */}
       <code tabIndex={0}>{text}</code>
-      <Button kind="quiet" aria-label={`Copy ${text}`} onClick={() => copy(text)}>
-        {said === "" ? "Copy" : said}
-      </Button>
-      <span className="visually-hidden" role="status">
-        {said}
-      </span>
+      <CopyButton text={text} what={text} />
     </div>
   );
 }

@@ -1,7 +1,6 @@
 import "./code-block.css";
 import { lazy, memo, Suspense } from "react";
-import { useCopy } from "../../ui/action.tsx";
-import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/action.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { languageOf } from "./code-languages.ts";
 
@@ -40,7 +39,9 @@ export const CodeBlock = memo(function CodeBlock({ code, language, isOpen }: Pro
         <span className="code-language" translate="no">
           {title}
         </span>
-        <CopyCode code={code} />
+        <CopyButton text={code.replace(/\n$/, "")} what="code" className="small code-copy">
+          <Icon name="copy" size={15} />
+        </CopyButton>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
       <pre tabIndex={0} dir="ltr" translate="no">
@@ -57,16 +58,3 @@ export const CodeBlock = memo(function CodeBlock({ code, language, isOpen }: Pro
     </div>
   );
 });
-
-function CopyCode({ code }: { readonly code: string }) {
-  const [said, copy] = useCopy();
-  return (
-    <Button kind="quiet" className="small code-copy" onClick={() => copy(code.replace(/\n$/, ""))}>
-      <Icon name="copy" size={15} />
-      <span>
-        <span aria-live="polite">{said === "" ? "Copy" : said}</span>
-        <span className="visually-hidden"> code</span>
-      </span>
-    </Button>
-  );
-}

@@ -1,7 +1,6 @@
 import type { Delivery } from "../../api/openapi-types.ts";
 import { ChatLink } from "../../chats/chat-link.tsx";
-import { useCopy } from "../../ui/action.tsx";
-import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/action.tsx";
 import { QueryError } from "../../ui/error-note.tsx";
 import { Empty, Loading } from "../../ui/page.tsx";
 import { When } from "../../ui/time.tsx";
@@ -60,7 +59,7 @@ function Notice({ delivery }: { readonly delivery: Delivery }) {
           {status === "delivered" ? "Delivered" : "Waiting for the next message"}
         </span>
         {at === null ? null : <When className="hint" at={at} />}
-        <Copy text={text} />
+        <CopyButton text={text} className="notice-copy" />
       </header>
       <p className="hint">{noticeInWords(delivery)}</p>
       {text === "" ? (
@@ -80,13 +79,4 @@ function noticeInWords({ kind, parts }: Delivery): string {
   const of = parts.map((part) => partWords[part]).join(", and ");
   const title = kind === "fresh_start" ? "New chat" : kindWords[kind].title;
   return `${title}${of === "" ? "" : `, with ${of}`}.`;
-}
-
-function Copy({ text }: { readonly text: string }) {
-  const [said, copy] = useCopy();
-  return (
-    <Button kind="quiet" className="notice-copy" disabled={text === ""} onClick={() => copy(text)}>
-      <span aria-live="polite">{said === "" ? "Copy" : said}</span>
-    </Button>
-  );
 }
