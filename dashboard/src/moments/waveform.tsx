@@ -4,7 +4,7 @@ import { open } from "../api/client.ts";
 import type { PackageAudio } from "../api/openapi-types.ts";
 import type { Timeline } from "./timeline.ts";
 import { momentPath } from "./use-moments.ts";
-import { samplesOfWav, waveformPath } from "./waveform.ts";
+import { waveformPath } from "./waveform.ts";
 
 interface Props {
   readonly name: string;
@@ -20,14 +20,15 @@ export function Waveform({ name, audio, line }: Props) {
     queryKey: ["moments", "sound", name],
     queryFn: async ({ signal }) => {
       const response = await open(`${momentPath(name)}/audio.wav`, { signal });
-      return samplesOfWav(await response.arrayBuffer()) ?? null;
+      const context = new OfflineAudioContext(1, 1, audio.rate_hz);
+      return (await context.decodeAudioData(await response.arrayBuffer())).getChannelData(0);
     },
     // It is sealed. Minutes of sound are not kept beyond their view.
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 10_000,
   });
   const path = useMemo(
-    () => (data == null ? "" : waveformPath(data, audio, line, width)),
+    () => (data === undefined ? "" : waveformPath(data, audio, line, width)),
     [data, audio, line],
   );
   return (
@@ -36,7 +37,7 @@ export function Waveform({ name, audio, line }: Props) {
         <path d={path} />
       </svg>
       {isPending ? <p className="hint">Loading the sound…</p> : null}
-      {isError || data === null ? <p className="hint">The sound cannot be drawn.</p> : null}
+      {isError ? <p className="hint">The sound cannot be drawn.</p> : null}
     </div>
   );
 }
