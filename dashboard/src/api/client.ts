@@ -150,7 +150,7 @@ export function isMissing(error: unknown): boolean {
 }
 
 /** Whether the same request may succeed a moment later. */
-export function isPassing(error: unknown): boolean {
+function isPassing(error: unknown): boolean {
   return error instanceof ProblemError && (error.status === 0 || error.status === 503);
 }
 

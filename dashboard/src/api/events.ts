@@ -6,7 +6,7 @@ import { queryClient, readAfter, request, signedOut } from "./client.ts";
 import type { ServerEvents } from "./openapi-types.ts";
 import { Store, useStore } from "./store.ts";
 
-export type Connection = "connecting" | "online" | "offline";
+type Connection = "connecting" | "online" | "offline";
 type EventName = keyof ServerEvents;
 type Handler<Name extends EventName> = (data: ServerEvents[Name]) => void;
 

@@ -4,7 +4,7 @@ import type { Message, Reaction, Receipt } from "../api/openapi-types.ts";
 import { Store } from "../api/store.ts";
 import { momentPath, refreshMoments } from "./use-moments.ts";
 
-export type Sentiment = Reaction["sentiment"];
+type Sentiment = Reaction["sentiment"];
 /** What should have been said, or a note about it. */
 export type Correction = NonNullable<Reaction["correction"]>;
 

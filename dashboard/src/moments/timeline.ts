@@ -9,7 +9,7 @@ export interface TimedFrame {
   readonly at: number;
 }
 
-export interface TimedWords extends Pick<PackageMessage, "role" | "text"> {
+interface TimedWords extends Pick<PackageMessage, "role" | "text"> {
   readonly at: number;
   /** When the next words begin, or the line ends. */
   readonly until: number;

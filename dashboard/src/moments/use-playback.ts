@@ -2,7 +2,7 @@ import { type RefObject, useEffect, useEffectEvent, useRef, useState } from "rea
 import type { PackageAudio } from "../api/openapi-types.ts";
 import { audioTimeAt, sampleAt, type Timeline } from "./timeline.ts";
 
-export interface Playback {
+interface Playback {
   /** Where it is, on the line of time. */
   readonly at: number;
   readonly isPlaying: boolean;

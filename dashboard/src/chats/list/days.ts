@@ -1,7 +1,7 @@
 import type { ChatListRow } from "../../api/openapi-types.ts";
 
 /** The chats of one span of days, as the list beside the talk heads them. */
-export interface ChatGroup {
+interface ChatGroup {
   readonly name: string;
   readonly chats: readonly ChatListRow[];
 }

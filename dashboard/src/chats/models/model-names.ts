@@ -7,7 +7,7 @@ export interface Model {
   readonly model: string;
 }
 
-export const builtIn = "Built-in responder (no model)";
+const builtIn = "Built-in responder (no model)";
 
 const providers: Readonly<Record<string, string>> = {
   offline: builtIn,

@@ -30,7 +30,7 @@ export function unpricedModels(chats: readonly Chat[]): readonly string[] {
   return [...new Set(names)].sort();
 }
 
-export interface ProviderTotal extends Spent {
+interface ProviderTotal extends Spent {
   readonly provider: string;
   readonly chats: number;
   readonly messages: number;

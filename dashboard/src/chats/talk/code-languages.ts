@@ -43,7 +43,7 @@ const languages: readonly (readonly [grammar: string, title: string, aliases: st
   ["yaml", "YAML", "yml"],
 ];
 
-export interface Language {
+interface Language {
   /** What lowlight calls it; `undefined`: it knows no such language. */
   readonly grammar: string | undefined;
   /** For people. */

@@ -200,7 +200,7 @@ function timeOf(timestamp: string): string {
 }
 
 /** How long an answer took; opened, its tokens and cost too. */
-export function Stats({ stats }: { readonly stats: AnswerStats }) {
+function Stats({ stats }: { readonly stats: AnswerStats }) {
   const [isOpen, setIsOpen] = useState(false);
   return (
     <details className="stats" onToggle={(event) => setIsOpen(event.currentTarget.open)}>

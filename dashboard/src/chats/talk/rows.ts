@@ -110,7 +110,7 @@ export interface Call {
 const none: readonly Call[] = [];
 
 /** The calls of a message. Imported ones may have the form of any provider. */
-export function callsOf({ tool_calls: calls = [] }: Message): readonly Call[] {
+function callsOf({ tool_calls: calls = [] }: Message): readonly Call[] {
   if (calls.length === 0) return none;
   return calls.map((each) => {
     const { id, function: named, ...own } = fieldsOf(each);

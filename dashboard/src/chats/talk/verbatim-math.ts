@@ -1,7 +1,7 @@
 // Markdown would take underscores, stars and backslashes out of LaTeX. Before it reads a text, each formula
 // gives its place to a token, and gets it back afterwards, as it was written.
 
-export interface HiddenMath {
+interface HiddenMath {
   readonly text: string;
   /** By the number in their tokens. */
   readonly formulas: readonly string[];

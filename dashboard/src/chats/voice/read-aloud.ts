@@ -7,7 +7,7 @@ export type VoiceAnswer =
   | { readonly key: string; readonly text: string; readonly isWhole: boolean }
   | undefined;
 
-export interface ReadingAloud {
+interface ReadingAloud {
   readonly isSpeaking: boolean;
   /** Why nothing is heard, for the person. */
   readonly trouble: string | undefined;

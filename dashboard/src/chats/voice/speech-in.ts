@@ -19,7 +19,7 @@ interface Recognition extends EventTarget {
 }
 type ResultEvent = Event & { readonly results: SpeechRecognitionResultList };
 
-export interface SpeechInEvents {
+interface SpeechInEvents {
   /** What is heard since the last parts that were taken. @returns how many parts are taken now. */
   readonly heard: (heard: Heard) => number;
   /** It listens no more, however that came; `why` where it failed. */

@@ -67,7 +67,7 @@ export function voiceOfDevice<V extends Voice>(
 }
 
 /** What a person may agree to, once for a browser. */
-export type VendorUse = "listening" | "reading";
+type VendorUse = "listening" | "reading";
 
 export function hasAgreed(use: VendorUse): boolean {
   return localStorage.getItem(keyOf(use)) === "yes";

@@ -20,7 +20,7 @@ export interface ListeningQuestion {
   readonly close: () => void;
 }
 
-export interface ListeningPlace {
+interface ListeningPlace {
   readonly question: ListeningQuestion | undefined;
   /** Begins where no sound leaves the device, or where the person agreed that it may; else asks. */
   readonly want: (mode: Wanted) => void;

@@ -4,7 +4,7 @@ import { SpeechIn } from "./speech-in.ts";
 import { type ListeningQuestion, useListeningPlace } from "./use-listening-place.ts";
 
 /** `push`: while a button is held, then it is sent. `free`: every sentence is sent as it ends. */
-export type ListeningMode = "off" | "push" | "free";
+type ListeningMode = "off" | "push" | "free";
 
 interface ListeningOptions {
   /** What is heard so far, before it is sent. */

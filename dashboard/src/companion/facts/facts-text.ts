@@ -1,10 +1,5 @@
 // The facts as a text, a fact a line. Lines that are blank stay where a person put them.
 
-/** The facts of a text, in its order. */
-export function factsOf(text: string): readonly string[] {
-  return text.split(/\r\n?|\n/).flatMap((line) => line.trim() || []);
-}
-
 /** One line of what a person typed. */
 export function asFact(typed: string): string {
   return typed.replaceAll(/\s+/g, " ").trim();

@@ -3,7 +3,7 @@ import { percent, spanInWords } from "../../ui/in-words.ts";
 import { asTitle, inWords } from "./words.ts";
 
 /** One floor over a wound's life: level until healing begins, then falling to nothing. */
-export interface FloorCourse {
+interface FloorCourse {
   readonly emotion: string;
   /** The level at which it holds the emotion now. */
   readonly now: number;

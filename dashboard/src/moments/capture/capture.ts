@@ -9,7 +9,7 @@ import { MediaLink, pictureKind, soundKind } from "./media-link.ts";
 import { Microphone } from "./microphone.ts";
 import { deviceTrouble, endedTrouble } from "./words.ts";
 
-export interface CaptureState {
+interface CaptureState {
   readonly phase: "off" | "starting" | "on";
   readonly camera: boolean;
   readonly microphone: boolean;

@@ -1,15 +1,15 @@
 /** The part of a WebSocket that is used. */
-export type LinkSocket = Pick<WebSocket, "close" | "send" | "addEventListener"> & {
+type LinkSocket = Pick<WebSocket, "close" | "send" | "addEventListener"> & {
   readonly readyState: number;
   readonly bufferedAmount: number;
 };
 
 /** `ended`: for good, and `why` says so. */
-export type LinkState =
+type LinkState =
   | { readonly is: "connecting" | "open" | "waiting" }
   | { readonly is: "ended"; readonly why: "consent" | "refused" };
 
-export interface LinkPorts {
+interface LinkPorts {
   readonly open: () => LinkSocket;
   /** @returns what takes it back. */
   readonly after: (ms: number, run: () => void) => () => void;
@@ -95,7 +95,7 @@ export const soundKind = 1;
 export const pictureKind = 2;
 const headerBytes = 9;
 
-export interface Media {
+interface Media {
   readonly kind: typeof soundKind | typeof pictureKind;
   /** When the picture or the first sample was taken, on this page's clock. */
   readonly capturedMs: number;

@@ -17,7 +17,7 @@ interface Chunk {
   readonly wallMs: number;
 }
 
-export type SoundSink = (pcm: Uint8Array, capturedMs: number) => void;
+type SoundSink = (pcm: Uint8Array, capturedMs: number) => void;
 
 /** Reads a stream until it is closed; the stream is the caller's. */
 export class Microphone {
