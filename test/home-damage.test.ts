@@ -290,9 +290,12 @@ test("serve and doctor say of a lock.db that is none that it can be moved away, 
   assert.equal((await doctor(home)).code, 0);
 });
 
-test("GET /api/doctor of a running server finds damage, keeps its answer for 60 s, and needs the token that there is", async (t) => {
+test("GET /api/doctor of a running server finds damage, keeps its answer for 60 s, and needs a token", async (t) => {
   const home = homeOf(t);
   const token = join(home, "../token");
+  const open = await serveHere(t, home);
+  assert.equal((await fetch(`${open.url}/api/doctor`)).status, 403);
+  await open.stop();
   const names = [
     "a flipped bit in runs.jsonl",
     "a chat cut",

@@ -6,7 +6,7 @@ import { json, type Router } from "../server/router.ts";
 import { version } from "../server/schemas.ts";
 import type { HomePersona } from "./home-persona.ts";
 
-const personaState = async () => {
+export const personaState = async () => {
   const { editedFields } = await import("../server/answer-schemas.ts");
   return z
     .object({
@@ -18,7 +18,7 @@ const personaState = async () => {
     .meta({ id: "Persona" });
 };
 
-const personaBody = () =>
+export const personaBody = () =>
   z
     .strictObject({
       persona: z.string().nullable().meta({

@@ -55,8 +55,8 @@ async function serveUntil(ending: AbortSignal, flags: Flags, context: Context): 
   let lost: Failed | undefined;
   try {
     const { throughline, turns, persona, started } = companion;
-    const own = [personaRoutes(persona), doctorRoutes(settings, version)];
-    const features = [...own, ...(await started.routes())];
+    const doctor = doctorRoutes(settings, { version, hasToken: token !== undefined });
+    const features = [personaRoutes(persona), doctor, ...(await started.routes())];
     server = createServer({ ...options, throughline, turns, features });
     const { url } = await server.listen(port);
     await tellWhereWordsGo(io, settings);

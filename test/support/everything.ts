@@ -26,7 +26,7 @@ export async function everything(options: FixtureOptions = {}) {
     silentLogger,
   );
   const settings = resolveSettings({ home }, readEnvironment({}, home));
-  const doctor = doctorRoutes(settings, software.version);
+  const doctor = doctorRoutes(settings, { version: software.version, hasToken: true });
   const features = [momentsRoutes(moments), interchangeRoutes, personaRoutes(persona), doctor];
   const facts = new FactsFile(home, silentLogger);
   const c = await awakeCompanion([], { throughline, features, facts, ...options });
