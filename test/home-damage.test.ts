@@ -296,13 +296,11 @@ test("GET /api/doctor of a running server finds damage, keeps its answer for 60 
   const open = await serveHere(t, home);
   assert.equal((await fetch(`${open.url}/api/doctor`)).status, 403);
   await open.stop();
-  const names = [
-    "a flipped bit in runs.jsonl",
-    "a chat cut",
-    "a chat removed",
-    "the file of an attachment gone",
-  ];
-  for (const { what, harm, says } of rows.filter((row) => names.includes(row.what))) {
+  for (const names of [
+    ["a flipped bit in runs.jsonl", "a chat cut", "the file of an attachment gone"],
+    ["a chat removed"],
+  ]) {
+    const harms = rows.filter(({ what }) => names.includes(what));
     // A server that runs writes: files come and go under a copy.
     const copy = join(home, "../copy");
     fs.cpSync(home, copy, { recursive: true });
@@ -310,15 +308,16 @@ test("GET /api/doctor of a running server finds damage, keeps its answer for 60 
     const headers = { authorization: `Bearer ${fs.readFileSync(token, "utf8").trim()}` };
     const ask = async () => (await fetch(`${url}/api/doctor`, { headers })).text();
     assert.equal((await fetch(`${url}/api/doctor`)).status, 401);
-    harm(home);
+    for (const { harm } of harms) harm(home);
     const [found, same] = await Promise.all([ask(), ask()]);
     const { damaged, checks } = JSON.parse(found);
     const text = checks.map((each: { says: string }) => `DAMAGED ${each.says}`).join("\n");
-    assert.deepEqual([damaged, says.test(text)], [true, true], `${what}: ${text}`);
+    assert.equal(damaged, true);
+    for (const { says } of harms) assert.match(text, says);
     fs.rmSync(join(home, "chats/a.jsonl"), { force: true });
     assert.deepEqual([same, await ask()], [found, found], "it is kept");
     const backup = await runCli(["backup", join(home, "../backup")], { home });
-    assert.deepEqual([backup.code, /Damaged in the home/.test(backup.err)], [1, true], what);
+    assert.deepEqual([backup.code, /Damaged in the home/.test(backup.err)], [1, true]);
     await stop();
     for (const each of [home, join(home, "../backup")]) fs.rmSync(each, { recursive: true });
     fs.renameSync(copy, home);
