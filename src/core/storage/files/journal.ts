@@ -125,8 +125,7 @@ export class Journal {
   async ready(): Promise<void> {
     if (!this.#isWriting) {
       this.#isWriting = true;
-      // One NUL is written where the next group goes.
-      const stored = await this.#store([], Buffer.alloc(1));
+      const stored = await this.#store([]);
       stored?.settle();
       await this.#writeAll();
     }
@@ -137,30 +136,37 @@ export class Journal {
   #writeAll = async (): Promise<void> => {
     let stored: StoredGroup | undefined;
     while (stored !== undefined || this.#waiting.length > 0) {
-      const storing = this.#waiting.length > 0 ? this.#store(...this.#takeGroup()) : undefined;
+      const storing = this.#waiting.length > 0 ? this.#store(this.#takeGroup()) : undefined;
       if (stored !== undefined) void this.#apply(stored);
       stored = await storing;
     }
     this.#isWriting = false;
   };
 
-  /** Those that wait and lie one after the other in one buffer, and their bytes there. */
-  #takeGroup(): readonly [group: readonly PushedChange[], bytes: Buffer] {
+  /** Those that wait and lie one after the other in one buffer. */
+  #takeGroup(): readonly PushedChange[] {
     const waiting = this.#waiting;
-    const { buffer, byteOffset } = waiting[0]?.frame ?? Buffer.alloc(0);
-    let count = 0;
-    let length = 0;
-    for (const { frame } of waiting) {
-      if (frame.buffer !== buffer || frame.byteOffset !== byteOffset + length) break;
-      count++;
-      length += frame.length;
+    if (waiting.length === 1) {
+      this.#waiting = [];
+      return waiting;
     }
-    return [waiting.splice(0, count), Buffer.from(buffer, byteOffset, length)];
+    let next = 1;
+    for (let end = endOf(waiting[0]); next < waiting.length; next++) {
+      const change = waiting[next];
+      if (change?.frame.buffer !== waiting[0]?.frame.buffer || change?.frame.byteOffset !== end)
+        break;
+      end = endOf(change);
+    }
+    return waiting.splice(0, next);
   }
 
   /** Stores a group with one sync. @returns `undefined` when it could not, and each of it was rejected. */
-  async #store(group: readonly PushedChange[], bytes: Buffer): Promise<StoredGroup | undefined> {
-    const length = group.length === 0 ? 0 : bytes.length;
+  async #store(group: readonly PushedChange[]): Promise<StoredGroup | undefined> {
+    const [head] = group;
+    // To find out whether it can be written, one NUL is written where the next group goes.
+    const bytes =
+      head === undefined ? Buffer.alloc(1) : group.length === 1 ? head.frame : bytesOf(group, head);
+    const length = head === undefined ? 0 : bytes.length;
     let segment: Segment;
     try {
       segment = await this.segments.withRoom(length);
@@ -217,7 +223,9 @@ export class Journal {
   }
 
   async #sync({ file }: Segment, waiting: number): Promise<void> {
-    const isHere = this.syncPlace.isHere(waiting);
+    const place = this.syncPlace.choose(waiting);
+    if (place === "next pass") await nextPass();
+    const isHere = place !== "another thread";
     const began = performance.now();
     await file.sync(isHere);
     this.syncPlace.took(performance.now() - began, isHere);
@@ -247,6 +255,15 @@ export class Journal {
 
 const nothing = () => undefined;
 
+function endOf(change: PushedChange | undefined): number {
+  return change === undefined ? 0 : change.frame.byteOffset + change.frame.length;
+}
+
+/** The bytes of a group, which lie one after the other. */
+function bytesOf(group: readonly PushedChange[], { frame }: PushedChange): Buffer {
+  return Buffer.from(frame.buffer, frame.byteOffset, endOf(group.at(-1)) - frame.byteOffset);
+}
+
 /** A sync that takes no longer than this may hold up the event loop: waking another thread takes a fifth of it. */
 const fastMs = 0.5;
 /** So long the event loop may be held up before others have their turn. A sync that takes longer is slow. */
@@ -256,7 +273,7 @@ const crowded = 64;
 
 /**
  * Decides where the next sync runs. On a fast disk, and if nothing else waits, it runs at once on this
- * thread, for a millisecond in each pass of the event loop. A slow disk never holds it up twice in a row.
+ * thread. A slow disk never holds up the event loop twice in a row.
  */
 export class SyncPlace {
   /** Of the last syncs, the newest ones most. Not known at first: one sync on this thread tells. */
@@ -267,10 +284,11 @@ export class SyncPlace {
   /** How many syncs there were, and how long they took, in seconds. */
   readonly times = { count: 0, sum: 0 };
 
-  /** Whether it runs on this thread. @param waiting how many wait for this sync. */
-  isHere(waiting: number): boolean {
+  /** @param waiting how many wait for this sync. @returns `"next pass"`: here, once others had their turn. */
+  choose(waiting: number): "here" | "next pass" | "another thread" {
     this.#crowd = waiting > 1 ? crowded : Math.max(0, this.#crowd - 1);
-    return this.#crowd === 0 && this.#averageMs <= fastMs && this.#blockedMs < mostMs;
+    if (this.#crowd > 0 || this.#averageMs > fastMs) return "another thread";
+    return this.#blockedMs < mostMs ? "here" : "next pass";
   }
 
   took(ms: number, wasHere: boolean): void {

@@ -14,9 +14,9 @@ test("a sync of one append runs here on a fast disk, at most for a millisecond a
   const place = onFastDisk();
   for (let pass = 0; pass < 3; pass++) {
     let here = 0;
-    for (; here < 100 && place.isHere(1); here++) place.took(0.2, true);
+    for (; here < 100 && place.choose(1) === "here"; here++) place.took(0.2, true);
     assert.equal(here, 5);
-    assert.ok(!place.isHere(1));
+    assert.equal(place.choose(1), "next pass");
     await nextPass();
   }
 });
@@ -27,10 +27,10 @@ for (const [when, made] of [
 ] as const) {
   test(`after ${when} that was slow none runs here until some were fast again`, () => {
     const place = made();
-    assert.ok(place.isHere(1));
+    assert.equal(place.choose(1), "here");
     place.took(30, true);
     for (let i = 0; i < 5; i++) {
-      assert.ok(!place.isHere(1));
+      assert.equal(place.choose(1), "another thread");
       place.took(0.1, false);
     }
   });
@@ -40,12 +40,12 @@ test("one sync that takes a little longer does not send the next ones to another
   const place = onFastDisk();
   for (let i = 0; i < 9; i++) place.took(0.1, false);
   place.took(0.9, false);
-  assert.ok(place.isHere(1));
+  assert.equal(place.choose(1), "here");
 });
 
 test("while appends come together their syncs leave the event loop free to gather them", () => {
   const place = onFastDisk();
-  assert.ok(!place.isHere(2));
-  for (let i = 0; i < 63; i++) assert.ok(!place.isHere(1));
-  assert.ok(place.isHere(1));
+  assert.equal(place.choose(2), "another thread");
+  for (let i = 0; i < 63; i++) assert.equal(place.choose(1), "another thread");
+  assert.equal(place.choose(1), "here");
 });
