@@ -19,7 +19,7 @@ test("a turn asks the database 5 times, and where its message came with an id 6 
 }, async () => {
   const pool = new WatchedPool(server?.pool(await server.newDatabase()) ?? assert.fail());
   const storage = await openPostgresStorage({ pool, durability: "process" });
-  const throughline = await openThroughline({ storage });
+  await using throughline = await openThroughline({ storage });
   const model = scriptedResponder(["One", "Two", "Three"].map((text) => [text]));
   const turns = await throughline.turns({ model, persona: "" });
   const say = async (id?: string) => {
@@ -39,5 +39,4 @@ test("a turn asks the database 5 times, and where its message came with an id 6 
   const withId = [lease, ...known, ...beginning, "throughline_lease_free"];
   assert.deepEqual(await say("of-the-caller"), withId);
   assert.equal(model.requests.at(-1)?.messages.length, 5);
-  await throughline.close();
 });

@@ -54,7 +54,8 @@ export async function beginTurn(
   const { chats, sessions, rules } = ports;
   const { logs } = chats;
   const { chatId, head } = transaction;
-  const record = turn.isFresh ? undefined : await logs.find(chatId, turn.id);
+  const isAbsent = turn.isFresh || turn.absentAt === transaction.seq;
+  const record = isAbsent ? undefined : await logs.find(chatId, turn.id);
   const isShown = record && !(await isTakenBack(logs, chatId, turn.id));
   const known = isShown && isMessage(record) ? record : undefined;
   const isQueued = head.pending?.includes(turn.id) ?? false;

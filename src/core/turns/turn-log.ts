@@ -180,12 +180,14 @@ export async function chooseIn(
  */
 export async function storedAnswer(chats: Chats, turn: Turn): Promise<TurnAnswer | undefined> {
   const { chatId, retryId } = turn;
+  const known = chats.known(chatId);
   const waits = pendingId(turn.id);
   const [found, isForgotten] = await Promise.all([
     chats.logs.findAll(chatId, [turn.id, waits]),
     chats.tombstones.holds(chatId, turn.id),
   ]);
   const record = found.get(turn.id);
+  if (record === undefined) turn.absentAt = known?.seq;
   const user = await stillShown(chats, chatId, record);
   if (user === undefined) {
     const waited = found.get(waits);

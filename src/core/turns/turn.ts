@@ -110,6 +110,8 @@ export class Turn {
   files: readonly TakenFile[];
   /** Its id was made up for it, and nothing is stored of it yet. */
   isFresh: boolean;
+  /** The number of the chat's newest record when nothing was stored under its id; `undefined`: not known. */
+  absentAt: number | undefined;
   /** A stored message is to be answered, also if it has an answer. */
   readonly isAgain: boolean;
   /** While it runs: the span that tells of it. */
