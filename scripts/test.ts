@@ -1,8 +1,9 @@
-// npm test: everything that needs Node and packages only. npm run verify adds the rest.
-// With THROUGHLINE_FULL=1, as in npm run nightly, the files that have a full size run at that size.
+// npm test: what needs Node and packages only, but for the slow tests. npm run verify adds the rest.
+// With THROUGHLINE_FULL=1, as in npm run nightly, the slow ones run too, and files that have a full size run at that.
 import { globSync } from "node:fs";
 import { buildCode } from "./build-code.ts";
 import { inScratch } from "./scratch.ts";
+import { slowTests } from "./slow-tests.ts";
 
 const major = Number(process.versions.node.split(".", 1)[0]);
 if (major < 24) {
@@ -23,6 +24,9 @@ const everything = [
 await buildCode();
 
 const named = process.argv.slice(2);
-const files = globSync(named.length > 0 ? named : everything);
+const isAll = named.length > 0 || process.env["THROUGHLINE_FULL"] === "1";
+const files = globSync(named.length > 0 ? named : everything).filter(
+  (path) => isAll || !slowTests.includes(path),
+);
 if (files.length === 0) throw new Error(`no test file has such a name: ${named.join(" ")}`);
 process.exitCode = inScratch(["scripts/tests-in-order.ts", ...files.toSorted()]);

@@ -2,6 +2,7 @@
 // what `npm test` leaves to them. Ends with the test runner's own summary.
 import { globSync } from "node:fs";
 import { inScratch, inTime } from "./scratch.ts";
+import { slowTests } from "./slow-tests.ts";
 
 /** One after the other, and nothing beside: they measure time in a browser. */
 const alone = globSync("test/full/{page-capture*,page-long}.test.ts");
@@ -17,12 +18,15 @@ const others = globSync(["test/full/*.test.ts", ...leftByTest]).filter(
   (path) => !alone.includes(path) && !pages.includes(path),
 );
 
+const slow = slowTests.filter((path) => !others.includes(path));
+
 const full = { THROUGHLINE_FULL: "1", THROUGHLINE_BUGS: "some" };
 const node = (...args: readonly string[]) => inScratch(args, full);
 const test = (files: readonly string[]) => node("scripts/tests-in-order.ts", ...files.toSorted());
 
 const steps: readonly (readonly [name: string, run: () => number])[] = [
   ["check", () => inScratch(["run", "--silent", "check"], full, "npm")],
+  ["slow tests", () => inScratch(["scripts/tests-in-order.ts", ...slow.toSorted()])],
   ["build", () => node("scripts/build.ts")],
   ["pages", () => test(pages)],
   ...alone.toSorted().map((path) => [path, () => test([path])] as const),
