@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { Router } from "./router.ts";
 
@@ -33,6 +34,8 @@ interface Form {
   /** `undefined`: the file as it is. */
   readonly encoding: string | undefined;
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Names these bytes, as `ETag` has it. */
+  readonly tag: string;
 }
 
 /** Files beside the page whose names stay. */
@@ -66,7 +69,7 @@ export function addPage(router: Router): (request: Request) => Response | undefi
   const built = readFiles();
   const index = built.get("/index.html") ?? {
     type: types["html"] ?? "",
-    forms: [{ encoding: undefined, bytes: new TextEncoder().encode(notBuilt) }],
+    forms: [formOf(undefined, new TextEncoder().encode(notBuilt))],
     isHashed: false,
   };
   for (const path of views) router.serve("get", path, ({ req }) => responseOf(index, req.raw));
@@ -88,13 +91,25 @@ function responseOf(file: PageFile, { headers }: Request, status = 200): Respons
   const form = file.forms.find(
     ({ encoding }) => encoding === undefined || takes(accepted, encoding),
   );
-  const { encoding, bytes = new Uint8Array() } = form ?? {};
-  const response = new Response(bytes, { status });
+  const { encoding, bytes, tag } = form ?? formOf(undefined, new Uint8Array());
+  const shared = {
+    "cache-control": file.isHashed ? "public, max-age=31536000, immutable" : "no-cache",
+    etag: tag,
+    vary: "Accept-Encoding",
+  };
+  // A weak tag of a cache names the same bytes: RFC 9110, 13.1.2.
+  const isKnown = (headers.get("if-none-match") ?? "").includes(tag);
+  if (status === 200 && isKnown) return new Response(null, { status: 304, headers: shared });
+  // Given the bytes themselves, a response would copy them for every reader.
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(bytes);
+      controller.close();
+    },
+  });
+  const response = new Response(body, { status, headers: shared });
   response.headers.set("content-type", file.type);
   response.headers.set("content-length", String(bytes.length));
-  const caching = file.isHashed ? "public, max-age=31536000, immutable" : "no-cache";
-  response.headers.set("cache-control", caching);
-  response.headers.set("vary", "Accept-Encoding");
   if (encoding !== undefined) response.headers.set("content-encoding", encoding);
   return response;
 }
@@ -121,11 +136,16 @@ function readFiles(): ReadonlyMap<string, PageFile> {
     if (type === undefined) continue;
     const forms = Object.entries(encodings).flatMap(([ending, encoding]) => {
       const place = new URL(`.${path}${ending}`, folder);
-      return existsSync(place) ? [{ encoding, bytes: new Uint8Array(readFileSync(place)) }] : [];
+      return existsSync(place) ? [formOf(encoding, new Uint8Array(readFileSync(place)))] : [];
     });
     built.set(path, { type, forms, isHashed: path.startsWith("/assets/") });
   }
   return built;
+}
+
+function formOf(encoding: string | undefined, bytes: Uint8Array<ArrayBuffer>): Form {
+  const digest = createHash("sha256").update(bytes).digest("base64url");
+  return { encoding, bytes, tag: `"${digest.slice(0, 22)}"` };
 }
 
 /** Beside dist/server, or, run from the sources, in the project's dist. */
