@@ -83,6 +83,7 @@ const deliveries: readonly (readonly [string, ReturnType<typeof twenty>, number]
     20,
   ],
   ["by two cameras, each at four a second", twenty((n) => [n * 125, n * 125, `${n % 2}`]), 10],
+  ["at once by twenty cameras", twenty((n) => [0, null, `${n}`]), 8],
   ["by a new camera each time, four a second", twenty((n) => [n * 250, null, `${n}`]), 20],
   [
     "by two cameras, each with its own clock",

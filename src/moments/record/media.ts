@@ -1,6 +1,5 @@
 // Pictures and sound of the last two minutes, as they were received.
 import { withoutPhotoMetadata } from "../../core/chat/photo-metadata.ts";
-import { Lru } from "../../core/lru.ts";
 import { rememberDigest } from "../package/content.ts";
 import { audioRateHz } from "../package/package-sink.ts";
 import { limits, Ring } from "./ring.ts";
@@ -73,7 +72,7 @@ const quality = 85;
 /** Share of the interval between two pictures by which a sender's clock may be wrong. */
 const tolerance = 0.1;
 
-/** The most cameras whose last picture is known. */
+/** So many cameras have pictures at a time; one more is taken when one of them was still for half a second. */
 const maxCameras = 8;
 
 /** Pictures as JPEG, of each camera at most one in half a second. */
@@ -81,8 +80,8 @@ export class FrameBuffer extends Ring<BufferedFrame> {
   readonly #keepsMetadata: boolean;
   readonly #encoder: FrameEncoder | undefined;
   #isEncoding = false;
-  /** The last accepted one of each camera. */
-  readonly #last = new Lru<string | null, FrameFacts>(maxCameras);
+  /** The last accepted one of each camera, the oldest first. */
+  readonly #last = new Map<string | null, FrameFacts>();
   #seq = 0;
   /** When the last one came, kept or too soon. */
   fedMs = Number.NEGATIVE_INFINITY;
@@ -99,7 +98,7 @@ export class FrameBuffer extends Ring<BufferedFrame> {
     if (size === undefined) return "not_jpeg";
     this.fedMs = facts.atMs;
     if (!this.isDue(facts)) return "throttled";
-    this.#last.set(facts.camera, facts);
+    this.#keepLast(facts);
     const whole = jpeg.subarray(0, size.bytes);
     const bare = this.#keepsMetadata ? whole : withoutPhotoMetadata(whole);
     const kept = bare !== whole ? bare : Uint8Array.from(bare);
@@ -130,12 +129,21 @@ export class FrameBuffer extends Ring<BufferedFrame> {
    * both came with its time, since a network delivers unevenly; else by when they were received.
    */
   isDue({ camera, sourceMs, atMs }: FrameFacts): boolean {
-    const last = this.#last.get(camera);
+    const own = this.#last.get(camera);
+    const [oldest] = this.#last.values();
+    const last = own ?? (this.#last.size < maxCameras ? undefined : oldest);
     const { frameEveryMs } = limits;
     if (last === undefined) return true;
-    const isUntold = sourceMs === null || last.sourceMs === null;
+    const isUntold = last !== own || sourceMs === null || last.sourceMs === null;
     if (isUntold || sourceMs < last.sourceMs) return atMs - last.atMs >= frameEveryMs;
     return sourceMs - last.sourceMs >= frameEveryMs * (1 - tolerance);
+  }
+
+  #keepLast(facts: FrameFacts): void {
+    this.#last.delete(facts.camera);
+    const [oldest = null] = this.#last.keys();
+    if (this.#last.size >= maxCameras) this.#last.delete(oldest);
+    this.#last.set(facts.camera, facts);
   }
 }
 
