@@ -1,7 +1,7 @@
 // Which reaction a message has. It is derived from the packages, so that neither a kill nor two clicks at once
 // leave a message with two.
-import { packageId, type Sentiment, sentimentOf } from "../package/package-name.ts";
-import type { PackageOwners } from "../package/record.ts";
+import { packageId, sentimentOf } from "../package/package-name.ts";
+import type { PackageOwners, Sentiment } from "../package/record.ts";
 import { type PackagePorts, placesIn } from "./names.ts";
 import { isInFlight, readStatus } from "./notes.ts";
 import { readFolder } from "./read-package.ts";

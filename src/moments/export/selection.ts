@@ -1,6 +1,5 @@
 // What is asked of an export, and what is left out of it.
-import type { Sentiment } from "../package/package-name.ts";
-import type { Manifest, Source } from "../package/record.ts";
+import type { Manifest, Sentiment, Source } from "../package/record.ts";
 
 /**
  * Why a package is not in an export: the first reason found.

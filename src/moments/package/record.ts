@@ -14,7 +14,6 @@ import {
   number,
   object,
   optional,
-  type Read,
   record,
   type Shape,
   text,
@@ -23,8 +22,12 @@ import {
 } from "../../core/shape.ts";
 import { isPackageName, isUuidV7, sentiments } from "./package-name.ts";
 
+export type { Sentiment } from "./package-name.ts";
+
 /** The format of a package. A later one is left alone. */
 export const feedbackSchema = "throughline.feedback/1";
+
+type Shaped<S> = S extends Shape<infer T> ? T : never;
 
 /** Members that may be `undefined` may be absent. */
 type Members<T> = { readonly [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
@@ -59,21 +62,22 @@ export const pathShape = matching(
 
 /** The channel that the judgement came through. */
 export const source = word(["skill", "http", "cli", "auto"]);
-export type Source = Read<typeof source>;
+export type Source = Shaped<typeof source>;
 
 /** The sense that noticed it. */
 export const channel = word(["touch", "speech", "text", "button", "other"]);
-export type Channel = Read<typeof channel>;
+export type Channel = Shaped<typeof channel>;
 
 const reduced = word(["rate_cap", "old_target", "consent", "disk_full"]);
-export type Reduced = Read<typeof reduced>;
+export type Reduced = Shaped<typeof reduced>;
 
 /** Only a replacement may become a chosen answer; a note says what to do otherwise. */
 const correction = members({ text: text(), kind: word(["replacement", "note"]) });
+export type Correction = Shaped<typeof correction>;
 
 /** Who judged: a person, the model of itself, or a rule. */
 const annotator = members({ kind: word(["human", "model", "code"]), id: orNull.text });
-export type Annotator = Read<typeof annotator>;
+export type Annotator = Shaped<typeof annotator>;
 
 /** The turn that is judged, as a range of messages.json. */
 const target = members({
@@ -90,10 +94,10 @@ const target = members({
   partial: flag(),
   interrupted: flag(),
 });
-export type Target = Read<typeof target>;
+export type Target = Shaped<typeof target>;
 
 const targetReason = word(["no_assistant_turn", "too_old"]);
-export type TargetReason = Read<typeof targetReason>;
+export type TargetReason = Shaped<typeof targetReason>;
 
 /** What the person agreed to, stream by stream and use by use, and the words that they saw. */
 export const consentShape = members({
@@ -106,7 +110,7 @@ export const consentShape = members({
   timestamp: orNull.number,
   by: orNull.text,
 });
-export type Consent = Read<typeof consentShape>;
+export type Consent = Shaped<typeof consentShape>;
 
 const window = members({
   /** From the oldest picture or sound to the trigger. */
@@ -130,7 +134,7 @@ const frame = members({
   /** The source's own clock, as it came. */
   source_t_ms: orNull.number,
 });
-export type FrameEntry = Read<typeof frame>;
+export type FrameEntry = Shaped<typeof frame>;
 
 const audio = members({
   file: word(["audio.wav"]),
@@ -151,7 +155,7 @@ const file = members({
   sha256: digest,
   media_type: that(({ length }) => length >= 1 && length <= 100),
 });
-export type FileEntry = Read<typeof file>;
+export type FileEntry = Shaped<typeof file>;
 
 /** feedback.json whole, but for its last line, the CRC. */
 export const manifestShape = members({
@@ -211,13 +215,13 @@ export const manifestShape = members({
   /** In the order of their upload. */
   files: list(file, 1_000_002),
 });
-export type Manifest = Read<typeof manifestShape>;
+export type Manifest = Shaped<typeof manifestShape>;
 
 /** All of feedback.json that is known before a byte is written. */
 export type PackageRecord = Omit<Manifest, "files">;
 
 const role = word(["USER", "ASSISTANT", "SYSTEM", "TOOL"]);
-export type MessageRole = Read<typeof role>;
+export type MessageRole = Shaped<typeof role>;
 
 const message = members({
   role,
@@ -241,7 +245,7 @@ const message = members({
 export const messagesShape = list(message, 100_000);
 
 /** One item of messages.json. */
-export type PackageMessage = Read<typeof message> & {
+export type PackageMessage = Shaped<typeof message> & {
   /** Of a USER message: who of a group said it. */
   readonly name?: string | undefined;
   /** Of a USER message: its files. Those that the package has are `attachments/<sha256>`. */
@@ -250,15 +254,15 @@ export type PackageMessage = Read<typeof message> & {
 
 /** Where a copy is, or is to go. `endpoint` null is AWS. */
 const uploadTarget = members({ bucket: text(), region: orNull.text, endpoint: orNull.text });
-export type UploadTarget = Read<typeof uploadTarget>;
+export type UploadTarget = Shaped<typeof uploadTarget>;
 
 /** A prefix in a bucket: of each key, with its last slash. */
 const place = members({ target: uploadTarget, prefix: text() });
-export type BucketPlace = Read<typeof place>;
+export type BucketPlace = Shaped<typeof place>;
 
 /** Why an attempt failed; never what anybody said. */
 const uploadError = members({ class: text(), code: orNull.text, status: orNull.number });
-export type UploadError = Read<typeof uploadError>;
+export type UploadError = Shaped<typeof uploadError>;
 
 const markFields = { timestamp: anyNumber, by: orNull.text, reason: orNull.text };
 const mark = members(markFields);
@@ -278,7 +282,7 @@ const uploadNote = members({
   bytes: count,
   error: nullable(uploadError),
 });
-export type UploadNote = Read<typeof uploadNote>;
+export type UploadNote = Shaped<typeof uploadNote>;
 
 /** `<name>.tombstone.json`: something that is forgotten here, and that a bucket may still have. */
 export const tombstoneShape = members({
@@ -288,7 +292,7 @@ export const tombstoneShape = members({
   since: anyNumber,
   error: nullable(uploadError),
 });
-export type Tombstone = Read<typeof tombstoneShape>;
+export type Tombstone = Shaped<typeof tombstoneShape>;
 
 const owners = members({
   chat_id: orNull.text,
@@ -300,7 +304,7 @@ const owners = members({
     members({ message_ids: list(text()), timestamp: anyNumber, supersedes: orNull.text }),
   ),
 });
-export type PackageOwners = Read<typeof owners>;
+export type PackageOwners = Shaped<typeof owners>;
 
 /** `<name>.status.json`, beside the folder: local, replaced whole, never uploaded. */
 export const statusShape = members({
@@ -313,4 +317,4 @@ export const statusShape = members({
   /** Of a package that is, or is about to be, in a bucket alone: whose it is, for forgetting. */
   of: optional(owners),
 });
-export type PackageStatus = Read<typeof statusShape>;
+export type PackageStatus = Shaped<typeof statusShape>;

@@ -2,17 +2,19 @@ import type { Clock } from "../../core/clock.ts";
 import { invalid } from "../../core/errors.ts";
 import { checkJson, type Json } from "../../core/json.ts";
 import { Lru } from "../../core/lru.ts";
-import type { Runtime } from "../../core/runtime.ts";
 import { sha256 } from "../../core/sha256.ts";
-import type { MomentsOptions } from "../options.ts";
-import { AudioBuffer, FrameBuffer } from "./media.ts";
+import { AudioBuffer, FrameBuffer, type FrameEncoder } from "./media.ts";
 import { MessageBuffer } from "./messages.ts";
 import { limits } from "./ring.ts";
 
 const maxPeople = 100;
 
-type BufferSettings = Pick<MomentsOptions, "sessionId" | "encoder"> &
-  Pick<Runtime, "clock" | "keepPhotoMetadata">;
+interface BufferSettings {
+  readonly sessionId: string;
+  readonly clock: Clock;
+  readonly keepPhotoMetadata?: boolean | undefined;
+  readonly encoder?: FrameEncoder | undefined;
+}
 
 /** The rolling buffers: what led to now, each stream within a budget of its own. */
 export type MomentBuffers = ReturnType<typeof buffersOf>;

@@ -1,63 +1,84 @@
 import { invalid } from "../../core/errors.ts";
-import { list, nullable, number, optional, Place, type Read, word } from "../../core/shape.ts";
+import { list, nullable, number, optional, Place, word } from "../../core/shape.ts";
 import { sentiments } from "../package/package-name.ts";
 import {
   type Annotator,
+  type Channel,
+  type Correction,
   channel,
   matching,
   members,
+  type Sentiment,
   type Source,
   source,
 } from "../package/record.ts";
 import { chars, type NewMessage, named } from "./messages.ts";
 
-const labelShape = members({
-  sentiment: word(sentiments),
-  /** What was liked or disliked. */
-  what: chars(1, 2_000),
-  /** What showed it, such as `head scratch`. @default "" */
-  trigger: optional(chars(0, 500)),
-  source,
-  /** @default "other" */
-  channel: optional(channel),
-  /** Its sign is that of the sentiment. @default 1 or -1 */
-  score: optional(number(-1, 1)),
-  correction: optional(members({ text: chars(1, 8_000), kind: word(["replacement", "note"]) })),
-  /** @default by the source: a skill with a trigger relays a person, without one the model judged */
-  annotator: optional(
-    members({ kind: word(["human", "model", "code"]), id: nullable(chars(1, 200)) }),
-  ),
-  /** Goes on for this many milliseconds after the reaction. @default 0 */
-  postRollMs: optional(number(0, 30_000)),
-  /** @default the chat of the newest message */
-  chatId: named,
-  provider: named,
-  model: named,
-  /** The turn in which it was expressed. A skill names the turn in which it was called. */
-  turnId: named,
-  /** The message in which it was expressed. */
-  messageId: named,
-  /** A message of the turn that it is about. */
-  targetMessageId: named,
-  /** The same one again gets the first receipt. */
-  idempotencyKey: optional(chars(1, 255)),
-  /** The id of a package that this one corrects. */
-  supersedes: optional(matching(/^[0-9a-f]{12}$/)),
-  /** The words that fired it. */
-  matched: optional(list(chars(1, 500), 100)),
-});
-
 /** A reaction, as a request gives it. */
-export type MomentInput = Read<typeof labelShape> & {
+export interface MomentInput {
+  readonly sentiment: Sentiment;
+  /** What was liked or disliked: 1 to 2,000 characters. */
+  readonly what: string;
+  /** What showed it, such as `head scratch`: up to 500 characters. @default "" */
+  readonly trigger?: string | undefined;
+  readonly source: Source;
+  /** @default "other" */
+  readonly channel?: Channel | undefined;
+  /** -1 to 1, its sign that of the sentiment. @default 1 or -1 */
+  readonly score?: number | undefined;
+  readonly correction?: Correction | undefined;
+  /** @default by the source: a skill with a trigger relays a person, without one the model judged */
+  readonly annotator?: Annotator | undefined;
+  /** @default the chat of the newest message */
+  readonly chatId?: string | undefined;
+  readonly provider?: string | undefined;
+  readonly model?: string | undefined;
+  /** The turn in which it was expressed. A skill names the turn in which it was called. */
+  readonly turnId?: string | undefined;
+  /** The message in which it was expressed. */
+  readonly messageId?: string | undefined;
+  /** A message of the turn that it is about. */
+  readonly targetMessageId?: string | undefined;
   /** Where the target is older than the buffers: up to 50 messages, ending with its turn. */
   readonly transcript?: readonly TranscriptMessage[] | undefined;
-};
+  /** Goes on for so long after the reaction: 0 to 30,000. @default 0 */
+  readonly postRollMs?: number | undefined;
+  /** 1 to 255 characters: the same one again gets the first receipt. */
+  readonly idempotencyKey?: string | undefined;
+  /** The id of a package that this one corrects. */
+  readonly supersedes?: string | undefined;
+  /** The words that fired it. */
+  readonly matched?: readonly string[] | undefined;
+}
 
 export interface TranscriptMessage extends NewMessage {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly atMs?: number | undefined;
 }
+
+const labelShape = members({
+  sentiment: word(sentiments),
+  what: chars(1, 2_000),
+  trigger: optional(chars(0, 500)),
+  source,
+  channel: optional(channel),
+  score: optional(number(-1, 1)),
+  correction: optional(members({ text: chars(1, 8_000), kind: word(["replacement", "note"]) })),
+  annotator: optional(
+    members({ kind: word(["human", "model", "code"]), id: nullable(chars(1, 200)) }),
+  ),
+  postRollMs: optional(number(0, 30_000)),
+  chatId: named,
+  provider: named,
+  model: named,
+  turnId: named,
+  messageId: named,
+  targetMessageId: named,
+  idempotencyKey: optional(chars(1, 255)),
+  supersedes: optional(matching(/^[0-9a-f]{12}$/)),
+  matched: optional(list(chars(1, 500), 100)),
+});
 
 /** What a request says, each within its bounds, defaults filled in. */
 export type Label = ReturnType<typeof checkLabel>;

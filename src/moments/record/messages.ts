@@ -1,18 +1,35 @@
 import type { Attachment } from "../../core/chat/message.ts";
 import { checkPersonName } from "../../core/chat/person-name.ts";
 import { checkJson, type Json } from "../../core/json.ts";
-import {
-  checked,
-  flag,
-  number,
-  optional,
-  type Read,
-  required,
-  text,
-  word,
-} from "../../core/shape.ts";
+import { checked, flag, number, optional, required, text, word } from "../../core/shape.ts";
 import { type MessageRole, members, type PackageMessage } from "../package/record.ts";
 import { limits, millis, Ring, seconds, type Zero } from "./ring.ts";
+
+/** A message as it is fed. */
+export interface NewMessage {
+  /** In either case; `USER` and `user` are the same. */
+  readonly role: MessageRole | Lowercase<MessageRole>;
+  readonly text: string;
+  /** Of a user message: who of a group said it. */
+  readonly name?: string | undefined;
+  /** Of a user message: its files, which lie with its chat. */
+  readonly attachments?: readonly Attachment[] | undefined;
+  /** The same id again in a chat replaces what was said: an answer grows while it comes out. */
+  readonly id?: string | undefined;
+  readonly chatId?: string | undefined;
+  readonly turnId?: string | undefined;
+  /** The kind of text that we injected, such as `pat_hint`. Never judged. */
+  readonly synthetic?: string | undefined;
+  /** How long ago it was said, where it was said in an earlier run. @default 0 */
+  readonly agoMs?: number | undefined;
+  /** The answer is still coming out. @default false */
+  readonly live?: boolean | undefined;
+  readonly interrupted?: boolean | undefined;
+  /** What was spoken or shown, where it is known to differ from the text. */
+  readonly delivered?: string | undefined;
+  readonly toolCalls?: Json | undefined;
+  readonly toolCallId?: string | undefined;
+}
 
 /** A message as it is kept, which a package gives its times; never changed, only replaced. */
 export interface BufferedMessage extends Omit<PackageMessage, "timestamp" | "t_ms"> {
@@ -37,33 +54,18 @@ export const chars = (min: number, max: number) => {
 export const named = optional(chars(1, 1_024));
 const roles = ["USER", "ASSISTANT", "SYSTEM", "TOOL"] as const;
 const messageShape = members({
-  /** In either case; `USER` and `user` are the same. */
   role: word([...roles, ...roles.map((role) => role.toLowerCase() as Lowercase<MessageRole>)]),
   text: text(),
-  /** What was spoken or shown, where it is known to differ from the text. */
   delivered: optional(text()),
-  /** The same id again in a chat replaces what was said: an answer grows while it comes out. */
   id: named,
   chatId: named,
   turnId: named,
-  /** The kind of text that we injected, such as `pat_hint`. Never judged. */
   synthetic: named,
   toolCallId: named,
-  /** How long ago it was said, where it was said in an earlier run. @default 0 */
   agoMs: optional(number(0, Number.MAX_VALUE)),
-  /** The answer is still coming out. @default false */
   live: optional(flag()),
   interrupted: optional(flag()),
 });
-
-/** A message as it is fed. */
-export interface NewMessage extends Read<typeof messageShape> {
-  /** Of a user message: who of a group said it. */
-  readonly name?: string | undefined;
-  /** Of a user message: its files, which lie with its chat. */
-  readonly attachments?: readonly Attachment[] | undefined;
-  readonly toolCalls?: Json | undefined;
-}
 
 const maxToolCallBytes = 65_536;
 /** What a message takes beside its texts, roughly. */

@@ -1,8 +1,7 @@
 // A moment from its trigger until it is saved. What the buffers held at the trigger, and what a post-roll adds, is
 // held by reference; it becomes a package when it is saved, because the person who reacts does not wait for it.
 import { attachmentLimits, attachmentsOf, tokensOf } from "../../core/chat/attachments.ts";
-import type { Runtime } from "../../core/runtime.ts";
-import type { MomentsOptions } from "../options.ts";
+import type { Clock } from "../../core/clock.ts";
 import { frameFile } from "../package/content.ts";
 import { packageStamp } from "../package/package-name.ts";
 import { audioRateHz, type SealedMoment } from "../package/package-sink.ts";
@@ -143,7 +142,10 @@ function soundOf(pieces: readonly BufferedAudio[], zero: Zero) {
   };
 }
 
-interface Sealing extends Pick<MomentsOptions, "sessionId" | "software">, Pick<Runtime, "clock"> {
+interface Sealing {
+  readonly sessionId: string;
+  readonly software: PackageRecord["software"];
+  readonly clock: Clock;
   readonly readFile: ReadFile;
 }
 
