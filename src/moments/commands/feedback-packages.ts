@@ -107,8 +107,9 @@ async function purgeHere(
     maxAgeMs: maxAgeDays === undefined ? undefined : maxAgeDays * 86_400_000,
     maxBytes: maxMegabytes === undefined ? undefined : maxMegabytes * 1_000_000,
   });
-  const { clockIsAhead, kept, purged } = report;
+  const { clockIsBehind, clockIsAhead, kept, purged } = report;
   if (!flags.json) {
+    if (clockIsBehind) return tell(io, farBehind);
     if (clockIsAhead) await tell(io, farAhead);
     for (const { name, because } of kept) await tell(io, `${name} was kept: ${because}`);
   }
@@ -116,6 +117,8 @@ async function purgeHere(
   await show(io, flags, report, `${removed} removed, ${bytes(report.bytes)} left`);
 }
 
+const farBehind =
+  "The clock is behind the newest package, so no package is certain to be old. Nothing was removed.";
 const farAhead =
   "The clock is more than a year past the newest package and may be wrong, so no package was removed for " +
   "its age. If the clock is right, record another package and purge again, or use " +

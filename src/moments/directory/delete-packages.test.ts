@@ -194,11 +194,12 @@ const rows: readonly [
 for (const [what, limits, gone] of rows) {
   test(`with ${what}, of four packages whose second is preserved and third still to be uploaded, ${gone.length} are removed: ${gone}`, async () => {
     const { disk, packages, bytes, opened } = await savedOnce();
-    const { purged } = await packages.purge(limits(bytes));
+    const { purged, clockIsBehind } = await packages.purge(limits(bytes));
     assert.deepEqual(
       purged.map(({ name }) => agedNames.indexOf(name) + 1),
       gone,
     );
+    assert.equal(clockIsBehind, false);
     const left = await wholePackages(disk, opened);
     assert.deepEqual(
       left,
@@ -206,6 +207,13 @@ for (const [what, limits, gone] of rows) {
     );
   });
 }
+
+test("nothing is removed while the clock is behind the newest package", async () => {
+  const { packages, clock } = await savedOnce();
+  clock.set("2026-02-19T15:30:03.000Z");
+  const { purged, clockIsBehind } = await packages.purge({ maxAgeMs: 0, maxBytes: 0 });
+  assert.deepEqual([purged, clockIsBehind], [[], true]);
+});
 
 const dayMs = 24 * 3_600_000;
 /** Of the newest of the four; the clock is set to `pastMs` after it. */
@@ -227,7 +235,10 @@ for (const [pastMs, limits, gone, isAhead] of [
       report.purged.map(({ name }) => agedNames.indexOf(name) + 1),
       gone,
     );
-    assert.deepEqual([report.clockIsAhead, report.bytes], [isAhead, bytes * (4 - gone.length)]);
+    assert.deepEqual(
+      [report.clockIsAhead, report.clockIsBehind, report.bytes],
+      [isAhead, false, bytes * (4 - gone.length)],
+    );
     assert.ok(report.purged.every(({ because }) => !isAhead || because === "max_bytes"));
   });
 }

@@ -30,6 +30,8 @@ export interface PurgeReport {
   readonly bytes: number;
   /** Would have been removed, and were not: somebody preserves them, or their upload is pending. */
   readonly kept: readonly { readonly name: string; readonly because: "preserved" | "pending" }[];
+  /** Nothing was removed, because the clock is behind the newest package. */
+  readonly clockIsBehind: boolean;
   /** Nothing was removed for its age, because the clock is more than 365 days past the newest package. */
   readonly clockIsAhead: boolean;
 }
@@ -44,8 +46,8 @@ const farAheadMs = 365 * 24 * 3_600_000;
 
 /**
  * Removes packages past the limits, oldest first, one by one. Never one that is preserved or whose upload is pending,
- * nor one that cannot be read: then it is not known. Nothing for its age while the clock is far ahead: it cannot tell
- * what is old.
+ * nor one that cannot be read: then it is not known. Nothing at all while the clock is behind the newest
+ * package, and nothing for its age while it is far ahead: it cannot tell what is old.
  */
 export async function purge(
   ports: PackagePorts,
@@ -62,6 +64,9 @@ export async function purge(
     if (manifest !== undefined) known.push({ name, bytes: bytesIn(manifest.files) });
   }
   let bytes = bytesIn(known);
+  if (pastNewest < 0) {
+    return { purged: [], kept: [], bytes, clockIsBehind: true, clockIsAhead: false };
+  }
   const clockIsAhead = maxAgeMs !== undefined && pastNewest > farAheadMs;
   const purged: Purged[] = [];
   const kept: PurgeReport["kept"][number][] = [];
@@ -84,7 +89,7 @@ export async function purge(
     ports.logger.info({ package: name, bytes: own, because }, "a package was removed, as was set");
     purged.push({ name, bytes: own, because });
   }
-  return { purged, kept, bytes, clockIsAhead };
+  return { purged, kept, bytes, clockIsBehind: false, clockIsAhead };
 }
 
 /** See `PackageDirectory.release`. */
