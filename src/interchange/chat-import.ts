@@ -90,7 +90,9 @@ async function importChat(
   const chatId = into ?? found.chatId;
   checkChatId(chatId);
   const has = dryRun ? undefined : await importedInto(chats, chatId);
-  setAside(report, found.setAside, found.unreadable);
+  // One damaged line of ours refuses the file, and all after it are out of place.
+  const most = form === "own" ? Math.min(1, found.unreadable) : found.unreadable;
+  setAside(report, found.setAside.slice(0, most), most);
   checkIsChat(found);
   if (form === "own") checkIsWhole(found);
   if (found.bytes === 0) found.notes.add("the file is empty");
@@ -137,8 +139,11 @@ function checkIsChat({ records, messages, heads, unreadable }: Scan): void {
 
 /** What a file of ours lacks may be a removal of what is there. */
 function checkIsWhole({ bytes, setAside: [first], hasEnd }: Scan): void {
-  if (first !== undefined) throw corrupt(`its line ${first.line} is damaged: ${first.reason}`);
-  if (bytes > 0 && !hasEnd) throw corrupt("its end is missing");
+  const way = "--from nanobot takes the messages that can be read";
+  if (first !== undefined) {
+    throw corrupt(`its line ${first.line} is damaged: ${first.reason}. ${way}`);
+  }
+  if (bytes > 0 && !hasEnd) throw corrupt(`its end is missing. ${way}`);
 }
 
 /** When the chat that the source names, or the one that it goes to, was forgotten. */

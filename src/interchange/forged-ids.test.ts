@@ -57,6 +57,11 @@ for (const [what, end, expected] of [
     { message_count: 1, last_consolidated: 1 },
   ],
   [
+    "a cursor past what it counts",
+    { message_count: 0, last_consolidated: 1 },
+    { message_count: 0, last_consolidated: 0 },
+  ],
+  [
     "more that were cleared than there are",
     { message_count: 1, clear_seq: 1, cleared_count: 1e9 },
     { message_count: 1, clear_seq: 1, cleared_count: 1 },
@@ -84,7 +89,7 @@ for (const [what, end, expected] of [
     const { period: begun } = await sessions.resolve(chat);
     assert.equal(begun.generation, "session" in end ? 2 : 1);
     await chats.append(chat, [{ role: "user", content: "more" }]);
-    assert.equal((await chats.existing(chat)).head.message_count, 2);
+    assert.equal((await chats.existing(chat)).head.message_count, head.message_count + 1);
   });
 }
 

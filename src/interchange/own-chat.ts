@@ -54,9 +54,12 @@ export const ownChat: ChatForm = {
     // Not what was read of it, which has another order.
     const was = given["session"] as JsonObject;
     const provider_sessions = was?.["provider_sessions"] ?? {};
+    // A cursor beyond the messages would hide a whole history.
+    const isHidden = head.last_consolidated > head.message_count;
     const start_seq = Math.min(session?.start_seq ?? 0, records);
     const whole: ChatHead = {
       ...head,
+      last_consolidated: isHidden ? 0 : head.last_consolidated,
       session: session && ({ ...was, provider_sessions, start_seq } as Period),
     };
     // Every field keeps its place, so that what is written out again is the same.

@@ -100,8 +100,8 @@ test("a full file that is damaged in the middle is refused; nanobot's way takes 
   const [[name, text]] = [...files] as [[string, string]];
   const lines = text.split("\n");
   const damages: readonly (readonly [reason: RegExp, ...lines: string[]])[] = [
-    [/line 3 is damaged: it is not JSON$/, "damaged"],
-    [/line 3 is damaged: it is no record of the chat, or not the next one$/],
+    [/line 3 is damaged: it is not JSON\. --from nanobot takes /, "damaged"],
+    [/line 3 is damaged: it is no record of the chat, or not the next one\. --from nanobot takes /],
   ];
   for (const [reason, ...instead] of damages) {
     const damaged = lines.toSpliced(2, 1, ...instead).join("\n");
@@ -109,6 +109,7 @@ test("a full file that is damaged in the middle is refused; nanobot's way takes 
     const options = { chats: after.chats, clock: new HeldClock(), zone: "UTC", force: true };
     const refused = await importChats([source(name, damaged)], options, "own");
     assert.match(refused.failed[0]?.reason ?? "", reason);
+    assert.equal(refused.quarantined_count, 1, "the lines after it are not told one by one");
     assert.deepEqual((await after.chats.list()).chats, []);
     await importChats([source(name, damaged)], options, "seed");
     const said = async ({ chats }: Throughline) =>

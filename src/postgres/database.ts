@@ -1,4 +1,5 @@
 import { DatabaseFailure, isThroughlineError } from "../core/errors.ts";
+import type { Logger } from "../core/logger.ts";
 import type { Runtime } from "../core/runtime.ts";
 import type { Epochs } from "../core/storage/cluster-leases.ts";
 import type { Calls } from "./calls.ts";
@@ -96,10 +97,10 @@ const endBackend = `select pg_terminate_backend(pid, $3::bigint) from pg_stat_ac
   where pid = $1 and backend_start = $2::timestamptz`;
 
 /**
- * Pools that are listened to for good: an error without a listener ends the process, also after the storage
- * was closed.
+ * Pools that are listened to for good, with the storage that was opened last: an error without a listener ends the
+ * process, also after the storage was closed.
  */
-const watchedPools = new WeakSet<PostgresPool>();
+const watchedPools = new WeakMap<PostgresPool, { readonly logger: Logger }>();
 
 /**
  * This process's way to the database: every call has a deadline, and ends in a typed outcome, for which
@@ -118,11 +119,14 @@ export class Database {
 
   constructor(ports: DatabasePorts) {
     this.#ports = ports;
-    const { pool, logger } = ports;
-    if (watchedPools.has(pool)) return;
-    watchedPools.add(pool);
+    const { pool } = ports;
+    const isWatched = watchedPools.has(pool);
+    watchedPools.set(pool, ports);
+    if (isWatched) return;
     pool.on("error", (error) => {
-      logger.warn({ code: errorCode(error) }, "an idle connection to the database ended");
+      watchedPools
+        .get(pool)
+        ?.logger.warn({ code: errorCode(error) }, "an idle connection to the database ended");
     });
   }
 

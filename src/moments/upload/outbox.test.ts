@@ -2,6 +2,7 @@
 // and the client are real, the clock is held.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { changed } from "../../../test/support/changed.ts";
 import { processDeathImage } from "../../../test/support/crash-images.ts";
 import { faultyDisk } from "../../../test/support/faulty-disk.ts";
 import { momentOf } from "../../../test/support/package-workload.ts";
@@ -9,6 +10,7 @@ import type { S3FaultKind } from "../../../test/support/s3/s3-fault.ts";
 import { samplePackage } from "../../../test/support/s3/sample-package.ts";
 import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
+import { systemError } from "../../../test/support/system-error.ts";
 import { isPackageName } from "../package/package-name.ts";
 import { SaveError } from "../package/package-sink.ts";
 import { waitMs } from "../s3/upload-failure.ts";
@@ -261,6 +263,34 @@ test("a status that cannot be written is written later, and nothing is sent twic
   world.assertWhole(sample);
   assert.equal(world.puts().length, 4, "nothing was sent twice");
   assert.equal((await world.packages.status(sample.name))?.uploaded.length, 1);
+});
+
+test("that a package goes up no more is noted at the next try where it could not be, and no later yes sends it", async () => {
+  const whole = new SimulatedDisk();
+  await whole.mkdir("/home");
+  let isRefused = false;
+  const disk = changed(whole, {
+    rename: async (from, to) => {
+      if (isRefused) throw systemError("ENOSPC", { name: "rename" });
+      await whole.rename(from, to);
+    },
+  });
+  await using world = await UploadWorld.started({ disk });
+  world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
+  const sample = samplePackage();
+  await world.save(sample);
+  await world.time.pass(10_000);
+  isRefused = true;
+  await world.uploader.allow(false);
+  isRefused = false;
+  await world.uploader.probe();
+  await world.time.pass(1_000);
+  const upload = (await world.packages.status(sample.name))?.upload;
+  assert.deepEqual([upload?.state, upload?.error?.class], ["dead", "no_consent"]);
+  world.server.faults.heal();
+  await world.restart();
+  await world.time.pass(5_000);
+  assert.equal(world.server.objects().size, 0);
 });
 
 test("a package whose folder somebody removed is dead as local_missing", async () => {

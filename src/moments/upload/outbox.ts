@@ -394,7 +394,7 @@ export class Outbox implements Sender {
         error,
       });
     } catch (thrown) {
-      // One that cannot be written is the same again in the next run.
+      item.error = before; // noted at the next try
       const { code } = failureOf(thrown);
       logger.warn({ package: name, code }, "why a package was not sent could not be noted");
     }
