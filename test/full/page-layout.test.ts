@@ -108,7 +108,7 @@ test("a window of 320 by 256, a desk at 400 %, has height for what is said", asy
 });
 
 const menuIsInside = `(() => {
-  const list = document.querySelector(".menu-list").getBoundingClientRect();
+  const list = document.querySelector(".menu-list:not([hidden])").getBoundingClientRect();
   const view = ${content}.getBoundingClientRect();
   return list.height > 100 && list.top >= view.top && list.bottom <= view.bottom
     && list.left >= 0 && list.right <= innerWidth;

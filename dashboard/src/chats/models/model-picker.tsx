@@ -7,11 +7,11 @@ import { ErrorNote } from "../../ui/error-note.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { Loading } from "../../ui/page.tsx";
 import { sentence } from "../../ui/plain-words.ts";
-import { useFloating } from "../../ui/use-floating.ts";
 import { currentModel, hasSession, useModels } from "./choice.ts";
 import { isSameModel, type Model, modelName, providerName, sizeInWords } from "./model-names.ts";
 import { SetUp, useAskAgain } from "./set-up.tsx";
 import { keptWords, switchWords } from "./switch-words.ts";
+import { useFloating } from "./use-floating.ts";
 
 interface ModelPickerProps {
   /** `null`: nothing was said in it yet. */
