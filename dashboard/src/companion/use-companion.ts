@@ -3,8 +3,8 @@ import { queryClient, request } from "../api/client.ts";
 import { useServerEvent } from "../api/events.ts";
 import type { CompanionRun, Restart, ServerEvents } from "../api/openapi-types.ts";
 
-const runKey = ["companion", "session"] as const;
-const restartKey = ["companion", "restart"] as const;
+export const runKey = ["companion", "session"] as const;
+export const restartKey = ["companion", "restart"] as const;
 
 /** The current run: how it started, and which person was seen last. */
 export function useCompanionRun(): UseQueryResult<CompanionRun> {

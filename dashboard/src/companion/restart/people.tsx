@@ -1,31 +1,38 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
-import { request } from "../../api/client.ts";
+import { queryClient, request } from "../../api/client.ts";
 import type { CompanionRun, PersonSeen, Sleeping } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
 import { When } from "../../ui/time.tsx";
-
-interface Props {
-  readonly run: CompanionRun;
-}
+import { runKey } from "../use-companion.ts";
 
 /** Who was seen last, who is here now, and whether the companion sleeps. */
-export function People({ run }: Props) {
+export function People({ run }: { readonly run: CompanionRun }) {
+  const take = (changed: PersonSeen | Sleeping) =>
+    queryClient.setQueryData<CompanionRun>(runKey, (known) => known && { ...known, ...changed });
   return (
     <section className="card restart-people" aria-label="Who is here">
-      <Person run={run} />
-      <Sleep run={run} />
+      <Person run={run} take={take} />
+      <Sleep run={run} take={take} />
     </section>
   );
 }
 
-function Person({ run }: Props) {
+interface Props {
+  readonly run: CompanionRun;
+  readonly take: (changed: PersonSeen | Sleeping) => void;
+}
+
+function Person({ run, take }: Props) {
   const [name, setName] = useState("");
   const saving = useMutation({
     mutationFn: (person: string) =>
       request<PersonSeen>("/api/person", { method: "POST", body: { name: person } }),
-    onSuccess: () => setName(""), // an event says who it is
+    onSuccess: (seen) => {
+      take(seen);
+      setName("");
+    },
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -67,7 +74,7 @@ function LastSeen({ run }: { readonly run: CompanionRun }) {
   );
 }
 
-function Sleep({ run }: Props) {
+function Sleep({ run, take }: Props) {
   const isAsleep = run.sleep_state === "asleep";
   const turn = useMutation({
     mutationFn: () =>
@@ -75,6 +82,7 @@ function Sleep({ run }: Props) {
         method: "POST",
         body: { state: isAsleep ? "awake" : "asleep" },
       }),
+    onSuccess: take,
   });
   return (
     <div>
