@@ -328,7 +328,7 @@ test("bodies that arrive have a budget: past it 503, and free again when one is 
 });
 
 for (const [limits, sent] of [
-  [{ requestTimeoutMs: 50 }, ""],
+  [{ headersTimeoutMs: 50 }, ""],
   [{ requestTimeoutMs: 50 }, "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{"],
 ] as const) {
   test(`a request that stays unfinished is 408, by ${JSON.stringify(limits)}`, async (t) => {

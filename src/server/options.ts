@@ -33,7 +33,9 @@ export interface ServerLimits {
   readonly connections?: number | undefined;
   /** Connections at once from one address, on each that is listened at. @default 256 */
   readonly connectionsPerClient?: number | undefined;
-  /** How long a request may take to arrive, in milliseconds; its headers at most 10 s of that. @default 30_000 */
+  /** How long a request's headers may take to arrive, in milliseconds. @default 10_000 */
+  readonly headersTimeoutMs?: number | undefined;
+  /** How long a whole request may take to arrive, in milliseconds. @default 30_000 */
   readonly requestTimeoutMs?: number | undefined;
   /**
    * How long a client may take nothing of what is written to it, in milliseconds. Then its connection
@@ -56,6 +58,7 @@ const limitDefaults = {
   answeredBytes: 268_435_456,
   connections: 512,
   connectionsPerClient: 256,
+  headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   writeTimeoutMs: 30_000,
   watchers: 64,

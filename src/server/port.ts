@@ -140,9 +140,6 @@ async function closeAll(
   clearTimeout(giveUp);
 }
 
-/** How long a request's headers may take to arrive. */
-const mostHeadersMs = 10_000;
-
 function nodeServer(
   { limits, logger }: PortSettings,
   fetch: Fetch,
@@ -154,7 +151,7 @@ function nodeServer(
     overrideGlobalObjects: false,
     errorHandler: (error) => unparsable(error, logger),
   });
-  const headersTimeout = Math.min(mostHeadersMs, limits.requestTimeoutMs);
+  const headersTimeout = Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs);
   const server = createHttpServer(
     {
       headersTimeout,
