@@ -45,39 +45,42 @@ async function talk(t: TestContext, named: string | undefined, lines: readonly s
   return { said: io.output.text, told: io.errors.text, period, throughline };
 }
 
-test("/model lists the models, and tells the current one", async (t) => {
+test("/model lists the models by number, with what is known, and marks the current one", async (t) => {
   const { told, said, period } = await talk(t, "ollama/qwen3", ["/model"]);
   assert.equal(said, "");
   assert.equal(period, undefined, "nothing was begun");
-  const end =
-    "ollama/qwen3 answers now. /model PROVIDER/MODEL switches this chat to another model.";
-  assert.equal(told, `ollama/qwen3\nollama/llama3\nopenai/gpt-5\n${end}\n`);
+  assert.equal(
+    told,
+    [
+      "* 1  ollama/qwen3  (5.2 GB)",
+      "  2  ollama/llama3  (takes pictures)",
+      "  3  openai/gpt-5",
+      "/model NUMBER or /model PROVIDER/MODEL switches this chat to another model.\n",
+    ].join("\n"),
+  );
 });
 
-test("/model with a name switches from the next message on", async (t) => {
+test("/model with a number, a name or both switches from the next message on", async (t) => {
   const { told, said, period } = await talk(t, "ollama/qwen3", [
     "hello",
-    "/model ollama/llama3",
+    "/model 2",
     "hello",
     "/model openai/gpt-5",
-    "/model openai/gpt-5",
+    "/model gpt-5",
     "hello",
-    "/model offline",
-    "hello",
-    "/model ollama/qwen3",
+    "/model qwen3",
     "hello",
   ]);
-  const heard = said.split("\n").filter((line) => line.endsWith("hears you."));
-  const names = ["qwen3", "llama3", "gpt-5", "qwen3"];
-  assert.deepEqual(
-    heard,
-    names.map((name) => `${name} hears you.`),
-  );
+  assert.deepEqual(said.trim().split("\n"), [
+    "qwen3 hears you.",
+    "llama3 hears you.",
+    "gpt-5 hears you.",
+    "qwen3 hears you.",
+  ]);
   assert.deepEqual(told.trim().split("\n"), [
     "ollama/llama3 answers from your next message on.",
     "openai/gpt-5 answers from your next message on.",
     "This chat already runs on openai/gpt-5.",
-    "Built-in responder (no model) answers from your next message on.",
     "ollama/qwen3 answers from your next message on.",
   ]);
   assert.deepEqual([period?.provider, period?.model], ["ollama", "qwen3"]);
@@ -85,32 +88,26 @@ test("/model with a name switches from the next message on", async (t) => {
 
 test("/model refuses what cannot be asked here, and the chat stays on its model", async (t) => {
   const { told, said } = await talk(t, "ollama/qwen3", [
-    "/model 2",
+    "/model 9",
     "/model anthropic/claude",
     "/model gemini/x",
+    "/model nothing",
     "/model http://evil.test/v1#m",
     "hello",
   ]);
   assert.equal(said, "qwen3 hears you.\n");
-  assert.match(told, /^Name a model as PROVIDER\/MODEL/);
+  assert.match(told, /There is no model 9 in the list/);
   assert.match(told, /\(anthropic is not allowed here: .*providers in throughline.config.json\)/);
   assert.match(told, /\(provider must be one of/);
-  assert.match(told, /no address/);
+  assert.equal(told.match(/Name a model as PROVIDER\/MODEL/g)?.length, 2);
 });
 
 test("/model without a model says how one is found, and /model ollama finds it", async (t) => {
-  const { told, said } = await talk(t, undefined, [
-    "/model",
-    "/model ollama",
-    "/model ollama/qwen3",
-    "Hi",
-  ]);
+  const { told, said } = await talk(t, undefined, ["/model", "/model ollama", "/model 2", "Hi"]);
   assert.match(said, /qwen3 hears you\./);
-  assert.match(
-    told,
-    /^openai\/gpt-5\n(?:Built-in.*\n)?\/model ollama looks for an Ollama on this machine\.\nBuilt-in responder \(no model\) answers now\./,
-  );
-  assert.match(told, /\nollama\/qwen3\n/);
+  assert.match(told, /^\s+1 {2}openai\/gpt-5\n\* 2 {2}Built-in responder \(no model\)\n/);
+  assert.match(told, /\/model ollama looks for an Ollama on this machine\./);
+  assert.match(told, /\d {2}ollama\/qwen3 {2}\(5\.2 GB\)/);
 });
 
 test("/answer asks the model that was chosen", async (t) => {

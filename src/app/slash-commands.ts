@@ -1,3 +1,4 @@
+import { bytes } from "../cli/format.ts";
 import type { Routes } from "../cli/routes.ts";
 import { printableLine } from "../core/chat/printable.ts";
 import type { ProviderModel, Target } from "../core/chat/provider-sessions.ts";
@@ -11,7 +12,7 @@ import type { AskedTurn } from "./turn-events.ts";
 const slashHelp = `/answer   answer the unanswered message, before you say something else
 /dismiss  leave the unanswered message without an answer
 /attach   add a file to your next message: /attach PATH; alone it lists them, /detach takes them back
-/model    list the models; /model ollama/qwen3 switches to one; /model ollama looks for Ollama
+/model    list the models; /model 2 and /model ollama/qwen3 switch to one; /model ollama looks for Ollama
 /new      start over with the active provider; the transcript stays
 /newall   start over with every provider; the transcript stays
 /clear    hide every message so far; they stay in the file
@@ -70,7 +71,11 @@ export async function runSlashCommand(
   }
 }
 
+/** Most models listed for one provider. */
+const maxShown = 40;
+
 type ModelList = ReturnType<typeof modelListJson>;
+type Choice = ProviderModel & ModelList["providers"][number]["models"][number];
 
 /** What the next turn of a chat runs on. @throws ThroughlineError what is asked for cannot be asked. */
 export async function targetOf(
@@ -89,6 +94,8 @@ export class ModelChoice {
   readonly #path: string;
   readonly #given: Target;
   #chosen: ProviderModel | undefined;
+  /** As they were numbered last. */
+  #shown: readonly Choice[] | undefined;
 
   /** @param given what every turn is to run on until one is chosen; empty: what its period ran on. */
   constructor(routes: Routes, path: string, given: Target) {
@@ -110,42 +117,94 @@ export class ModelChoice {
   /**
    * Lists the models, or switches to one from the next message on.
    *
-   * @param wanted `provider/model`, or `offline`; "": list them; "ollama": look for an Ollama on this machine, and
-   *   list them.
+   * @param wanted a number of the list, a model's name, or `provider/model`; "": list them; "ollama":
+   *   look for an Ollama on this machine, and list them.
    * @returns what to tell.
    * @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_CONFIGURATION`: it cannot be asked here.
    */
   async run(wanted: string): Promise<string> {
     const current = await targetOf(this.#routes, this.#path, this.target);
     if (wanted === "" || wanted === "ollama") return this.#list(current, wanted === "ollama");
-    const [, provider = "", model = ""] = /^([^/]+)\/(.+)$/.exec(wanted) ?? [];
-    if (model === "" && wanted !== "offline") return howToName;
-    const asked = model === "" ? { provider: wanted, model: wanted } : { provider, model };
+    const asked = await this.#named(wanted);
+    if (typeof asked === "string") return asked;
     const next = await targetOf(this.#routes, this.#path, asked);
     const name = printableLine(shownModel(next));
-    const { provider: now, model: named } = current;
-    if (next.provider === now && next.model === named) return `This chat already runs on ${name}.`;
+    if (isSame(next, current)) return `This chat already runs on ${name}.`;
     this.#chosen = next;
     return `${name} answers from your next message on.`;
   }
 
-  async #list(current: ProviderModel, again: boolean): Promise<string> {
+  #models(again = false): Promise<ModelList> {
     const query = { again, ollama: again };
-    const { standard, providers } = await this.#routes.json<ModelList>("/api/models", { query });
-    const lines = providers.flatMap(({ provider, models, error }) => [
-      ...models.map(({ model }) => printableLine(shownModel({ provider, model }))),
-      ...(error === undefined ? [] : [`${error}.`]),
-    ]);
-    const knowsOllama = providers.some(({ provider }) => provider === "ollama");
-    if (standard.provider === "offline" && !knowsOllama) {
-      lines.push("/model ollama looks for an Ollama on this machine.");
+    return this.#routes.json("/api/models", { query });
+  }
+
+  async #list(current: ProviderModel, ollama = false): Promise<string> {
+    const list = await this.#models(ollama);
+    const groups = list.providers.map(({ provider, models }) =>
+      models.map((each): Choice => ({ provider, ...each })),
+    );
+    const shown = groups.flatMap((models) => models.slice(0, maxShown));
+    this.#shown = shown;
+    const width = String(shown.length).length;
+    const lines = shown.map((each, at) => {
+      const mark = isSame(each, current) ? "*" : " ";
+      const facts = [
+        each.size_bytes === undefined ? "" : bytes(each.size_bytes),
+        each.takes_pictures === true ? "takes pictures" : "",
+      ].filter((fact) => fact !== "");
+      const about = facts.length === 0 ? "" : `  (${facts.join(", ")})`;
+      return `${mark} ${String(at + 1).padStart(width)}  ${printableLine(shownModel(each))}${about}`;
+    });
+    const isListed = shown.some((each) => isSame(each, current));
+    const isMore = groups.some((models) => models.length > maxShown);
+    return [
+      ...lines,
+      ...(isListed ? [] : [`* ${printableLine(shownModel(current))} answers now.`]),
+      ...(isMore ? [`Of each provider, the first ${maxShown} models are listed.`] : []),
+      ...notesOf(list),
+      "/model NUMBER or /model PROVIDER/MODEL switches this chat to another model.",
+    ].join("\n");
+  }
+
+  /** @returns a text: why there is none. */
+  async #named(wanted: string): Promise<ProviderModel | string> {
+    if (/^\d+$/.test(wanted)) {
+      if (this.#shown === undefined) await this.#list((await this.#models()).standard);
+      const choice = this.#shown?.[Number(wanted) - 1];
+      return choice ?? `There is no model ${wanted} in the list. /model shows the list.`;
     }
-    lines.push(`${printableLine(shownModel(current))} answers now. ${howToSwitch}`);
-    return lines.join("\n");
+    if (wanted === "offline") return { provider: wanted, model: wanted };
+    const slash = wanted.indexOf("/");
+    const { providers } = await this.#models();
+    const known = providers.flatMap(({ provider, models }) =>
+      models.filter(({ model }) => model === wanted).map(({ model }) => ({ provider, model })),
+    );
+    if (known.length === 1 && known[0] !== undefined) return known[0];
+    if (slash > 0 && !/^https?:/i.test(wanted)) {
+      return { provider: wanted.slice(0, slash), model: wanted.slice(slash + 1) };
+    }
+    return (
+      "Name a model as PROVIDER/MODEL, such as /model ollama/qwen3, or by its number in the list that " +
+      "/model shows. A server is named by its URL only at the start, with --model."
+    );
   }
 }
 
-const howToSwitch = "/model PROVIDER/MODEL switches this chat to another model.";
-const howToName =
-  "Name a model as PROVIDER/MODEL, such as /model ollama/qwen3. /model lists them. A server is named by its " +
-  "URL only at the start, with --model.";
+function isSame(a: ProviderModel, b: ProviderModel): boolean {
+  return a.provider === b.provider && a.model === b.model;
+}
+
+/** Says why lists are missing, and how a model is found. */
+function notesOf({ standard, providers }: ModelList): readonly string[] {
+  const errors = providers.flatMap(({ error }) => (error === undefined ? [] : [`${error}.`]));
+  const ollama = providers.find(({ provider }) => provider === "ollama");
+  if (ollama === undefined) {
+    const isSetUp = standard.provider !== "offline";
+    return isSetUp ? errors : [...errors, "/model ollama looks for an Ollama on this machine."];
+  }
+  const isEmpty = ollama.models.length === 0 && ollama.error === undefined;
+  return isEmpty
+    ? [...errors, "Ollama has no chat model. Get one with `ollama pull qwen3`."]
+    : errors;
+}
