@@ -80,6 +80,9 @@ export class CollectionIndex {
   readonly projection: LogProjection;
   /** In the order of their positions. */
   readonly #ahead = new Map<string, LogAhead>();
+  /** The mark, and the mark when all was heard that the thread said before it came there. */
+  #seenMark: number;
+  #heardMark: number;
   /** Logs in which damage was met. */
   readonly #damaged = new Set<string>();
   /** When the directory last changed by what this process did, noted at the end: the index has every log. */
@@ -97,6 +100,7 @@ export class CollectionIndex {
     this.file = file;
     this.collection = collection;
     this.projection = projection;
+    this.#seenMark = this.#heardMark = file.mark;
     file.open(this);
   }
 
@@ -228,28 +232,41 @@ export class CollectionIndex {
     this.coverage = "unknown";
     this.comparedAt = undefined;
     this.doubts++;
+    this.#seenMark = this.#heardMark = this.file.mark;
     this.onDoubt();
   }
 
   /** What the index has yet to read. What it has read by now is let go of. */
   #logsAhead(): ReadonlyMap<string, LogAhead> {
+    this.#hear();
     for (const [key, { position }] of this.#ahead) {
-      if (position > this.file.mark) break;
+      if (position > this.#heardMark) break;
       this.#ahead.delete(key);
     }
     return this.#ahead;
   }
 
+  /** What the thread says of a doubt comes with the next pass of the event loop, its mark at once. */
+  #hear(): void {
+    const { mark } = this.file;
+    if (mark === this.#seenMark) return;
+    this.#seenMark = mark;
+    const heard = () => {
+      this.#heardMark = Math.max(this.#heardMark, mark);
+    };
+    setImmediate(() => setImmediate(heard));
+  }
+
   /** Notes where a log ends, which the journal holds. @param since where its last change begins. */
   #note(log: LogState, since: number): LogAhead {
     const { key, seq } = log;
-    const { durable: position, mark } = this.file;
+    const { durable: position } = this.file;
     // What a removed log had is of no use for one that begins.
     const before = since === 0 ? undefined : this.#logsAhead().get(key);
     const ids = before?.ids ?? new Map<string, number>();
     let passed = before?.passed ?? { position, seq };
     let readIds = before?.readIds;
-    if (passed.position <= mark) {
+    if (passed.position <= this.#heardMark) {
       for (const [id, each] of ids) {
         if (each > passed.seq) break;
         ids.delete(id);

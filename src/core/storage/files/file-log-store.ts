@@ -221,7 +221,9 @@ export class FileLogStore implements LogStore {
       this.#logs.assertOpen();
       await this.#ready();
       ({ doubts } = index);
-      await index.file.catchUp();
+      await index.file.catchUp().catch((error: unknown) => {
+        if (doubts === index.doubts) throw error;
+      });
     } while (doubts !== index.doubts); // it was begun again, or lacks something that the journal does not hold
     // Of what it found some may be unreadable or damaged: then more is looked for.
     for (let most = limit; ; most *= 2) {

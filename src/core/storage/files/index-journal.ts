@@ -5,9 +5,10 @@ import { collectionOf } from "./file-name.ts";
 import { IndexDamage } from "./index-schema.ts";
 import { frameAt, viewOf } from "./journal-frame.ts";
 
-/** What both threads see: up to where the journal is durable, how often there was something to do, and whether the thread sleeps. */
-export function sharedViews(memory = new SharedArrayBuffer(16)) {
-  return { memory, durable: new Float64Array(memory, 0, 1), wake: new Int32Array(memory, 8, 2) };
+/** What both threads see: `marks` holds up to where the journal is durable, and up to where the index has it. */
+export function sharedViews(memory = new SharedArrayBuffer(24)) {
+  // `wake` counts what there is to do, and says whether the thread sleeps.
+  return { memory, marks: new Float64Array(memory, 0, 2), wake: new Int32Array(memory, 16, 2) };
 }
 
 /** A file of the journal, as it is read. */

@@ -12,7 +12,7 @@ import { type Asked, IndexWriter } from "./index-writer.ts";
 
 /** What the thread is told. It is asked for one thing at a time. */
 export type ThreadMessage =
-  | { readonly segment: IndexedSegment; readonly mark: number }
+  | { readonly segment: IndexedSegment }
   | { readonly collection: string; readonly module: string }
   | Asked
   | "end";
@@ -21,7 +21,6 @@ export type ThreadMessage =
 export type ThreadReport =
   | { readonly answer: Fault | undefined }
   | { readonly doubtful: string }
-  | { readonly mark: number }
   | { readonly lost: true };
 
 export interface ThreadData {
@@ -41,7 +40,7 @@ const farBehindBytes = 32 * 1024 * 1024;
 const retryMs = 1_000;
 
 function run(port: NonNullable<typeof parentPort>, data: ThreadData): void {
-  const { durable, wake } = sharedViews(data.memory);
+  const { marks, wake } = sharedViews(data.memory);
   const setPriority = priorityOfThread();
   const projections = new Map<string, LogProjection>();
   const segments: IndexedSegment[] = [];
@@ -49,21 +48,11 @@ function run(port: NonNullable<typeof parentPort>, data: ThreadData): void {
   const open = openIndexFile(data.path);
   if (open === undefined) throw new Error("the index cannot be opened");
   if (data.isUnsure && !quickCheck(open.database)) report({ lost: true });
-  let mark = 0;
-  const progress = {
-    get mark() {
-      return mark;
-    },
-    set mark(to: number) {
-      mark = to;
-      report({ mark });
-    },
-  };
   const writer = new IndexWriter({
     open,
     projectionOf: (collection) => projections.get(collection),
     segments,
-    progress,
+    marks,
     onDoubt: (doubtful) => report({ doubtful }),
   });
   let asked: Asked | undefined;
@@ -71,19 +60,17 @@ function run(port: NonNullable<typeof parentPort>, data: ThreadData): void {
   let retryAt = 0;
   for (let isOver = false; ; ) {
     const seen = Atomics.load(wake, 0);
-    const until = durable[0] ?? 0; // before the messages, which tell of the segments that hold it
+    const until = marks[0] ?? 0; // before the messages, which tell of the segments that hold it
     for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) {
       const message = next.message as ThreadMessage;
       if (message === "end") isOver = true;
-      else if ("segment" in message) {
-        mark = Math.max(mark, message.mark);
-        addSegment(segments, message.segment, mark);
-      } else if ("module" in message)
+      else if ("segment" in message) addSegment(segments, message.segment, writer.mark);
+      else if ("module" in message)
         projections.set(message.collection, loadProjection(message.module));
       else asked = message;
     }
     if (isOver) break;
-    const behind = until - mark;
+    const behind = until - writer.mark;
     const restMs = Math.max(0, retryAt - performance.now());
     setPriority(behind < farBehindBytes && asked === undefined);
     try {

@@ -1,6 +1,5 @@
 import type { Worker } from "node:worker_threads";
 import { awaited } from "../../timers.ts";
-import { sharedViews } from "./index-journal.ts";
 import type { Fault } from "./index-schema.ts";
 import type { ThreadData, ThreadMessage, ThreadReport } from "./index-thread.ts";
 import type { Asked } from "./index-writer.ts";
@@ -9,7 +8,7 @@ import type { Asked } from "./index-writer.ts";
 export type Answer = Fault | "again" | undefined;
 
 interface ThreadListener {
-  /** The file has more, something is not as it knows it, or it is of no use. */
+  /** Something is not as the file knows it, or the file is of no use. */
   hear(report: Exclude<ThreadReport, { readonly answer: unknown }>): void;
   ended(): void;
 }
@@ -17,16 +16,17 @@ interface ThreadListener {
 /** The thread of an index, as the main thread has it. It is asked for one thing at a time. */
 export class IndexWorker {
   readonly #worker: Worker;
-  readonly #shared = sharedViews();
+  readonly #wake: Int32Array;
   #answer: (answer: Answer) => void = () => undefined;
   #isLeft = false;
 
   /** @throws an error of the system, which gives no more threads. */
-  constructor(data: Omit<ThreadData, "memory">, listener: ThreadListener) {
+  constructor(data: ThreadData, wake: Int32Array, listener: ThreadListener) {
     const { Worker: Thread } = process.getBuiltinModule("node:worker_threads"); // loading it takes 1 ms
+    this.#wake = wake;
     this.#worker = new Thread(threadFile(), {
       name: "throughline-index",
-      workerData: { ...data, memory: this.#shared.memory },
+      workerData: data,
       // Its objects are short-lived: a larger young generation takes memory and saves no time.
       resourceLimits: { maxYoungGenerationSizeMb: 8 },
     });
@@ -44,18 +44,9 @@ export class IndexWorker {
   }
 
   tell(message: ThreadMessage): void {
-    const { wake } = this.#shared;
     this.#worker.postMessage(message);
-    Atomics.add(wake, 0, 1);
-    Atomics.notify(wake, 0);
-  }
-
-  /** Has it read the journal up to this position. */
-  published(position: number): void {
-    const { durable, wake } = this.#shared;
-    durable[0] = position;
-    Atomics.add(wake, 0, 1);
-    if (Atomics.load(wake, 1) === 1) Atomics.notify(wake, 0);
+    Atomics.add(this.#wake, 0, 1);
+    Atomics.notify(this.#wake, 0);
   }
 
   /** @returns `"again"`: it ended, and may have done a part of it. */

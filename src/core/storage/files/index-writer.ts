@@ -95,8 +95,8 @@ interface WriterOptions {
   projectionOf(collection: string): LogProjection | undefined;
   /** The segments that hold the journal from the mark on. */
   readonly segments: readonly IndexedSegment[];
-  /** All that the journal holds before this position is in the file. */
-  readonly progress: { mark: number };
+  /** All that the journal holds before the second of these positions is in the file. */
+  readonly marks: Float64Array;
   /** Called with a collection in which something is not as the file knows it: its logs must be compared with the file. */
   onDoubt(collection: string): void;
   readonly read?: ReadJournal | undefined;
@@ -112,6 +112,10 @@ export class IndexWriter {
     this.#options = options;
   }
 
+  get mark(): number {
+    return this.#options.marks[1] ?? 0;
+  }
+
   get #sql() {
     return this.#options.open.sql;
   }
@@ -124,7 +128,7 @@ export class IndexWriter {
    */
   perform({ request, until }: Asked, most: number): boolean {
     const but = request.do === "catch up" ? (request.but ?? 0) : 0;
-    if (until - but > this.#options.progress.mark && this.take(until, most)) return false;
+    if (until - but > this.mark && this.take(until, most)) return false;
     if (request.do === "add") this.#add(request);
     else if (request.do === "remove" || request.do === "damaged") this.#change(request);
     else if (request.do === "cover") this.#cover(request.collection, request.isCovered);
@@ -136,9 +140,9 @@ export class IndexWriter {
 
   /** Writes what the journal holds before this position, a slice of it. @returns whether something is left. */
   take(until: number, most: number): boolean {
-    const { segments, read = readJournalFile, onDoubt, progress } = this.#options;
-    const { mark } = progress;
+    const { mark } = this;
     if (until <= mark) return false;
+    const { segments, read = readJournalFile, onDoubt } = this.#options;
     const doubtful = new Set<string>();
     let to = mark;
     this.#transaction(() => {
@@ -153,11 +157,11 @@ export class IndexWriter {
     });
     // First: who sees the mark there takes the rows for what the logs hold.
     for (const collection of doubtful) onDoubt(collection);
-    progress.mark = to;
+    this.#options.marks[1] = to;
     return to < until;
   }
 
-  #keepMark(mark = this.#options.progress.mark): void {
+  #keepMark(mark = this.mark): void {
     const segment = this.#options.segments.findLast(({ position }) => position <= mark);
     this.#sql.setMark.run(segment?.nth ?? 0, mark);
   }

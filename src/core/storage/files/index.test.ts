@@ -171,7 +171,7 @@ test("killed while the index takes in what was said, the next start has all that
   assert.ok(coverages.has("covered"), "or no start trusts its index");
 });
 
-test("a thread is started after a second; a home that is open for a moment starts none", async (t) => {
+test("a thread is started after 1,024 groups, or after a second; a home that is open for a moment starts none", async (t) => {
   let threads = 0;
   const count = () => void threads++;
   process.on("worker", count);
@@ -192,6 +192,13 @@ test("a thread is started after a second; a home that is open for a moment start
   await timers.pass(1);
   await index.sync();
   assert.equal(threads, 1);
+  const next = await open(home, never, 2 ** 24);
+  for (let n = 1; n < 1_023; n++) await say(next.logs, "b", `m${n}`);
+  assert.equal(threads, 1);
+  for (let n = 1_023; n < 1_030; n++) await say(next.logs, "b", `m${n}`);
+  await nextPass();
+  assert.equal(threads, 2);
+  await next.index.sync();
 });
 
 test("an index that is far behind delays appends, which bounds the journal", async (t) => {
@@ -731,13 +738,12 @@ test("where no thread can be started, appends go on, and the main thread writes 
   t.mock.method(process, "getBuiltinModule", (name: string) =>
     name === "node:worker_threads" ? { Worker: Thread } : load(name),
   );
-  const { logs, index } = await open(homeFolder(t), atOnce, 2 ** 24);
-  await sayMany(logs, "a", 1, 100);
-  await nextPass();
+  const { logs, index } = await open(homeFolder(t), never, 2 ** 24);
+  for (let n = 1; n <= 1_030; n++) await say(logs, "a", `m${n}`);
   assert.equal(refused, 1);
   await index.sync();
   assert.equal(index.behind.bytes, 0);
-  await checkHas(logs, { a: 100 });
+  await checkHas(logs, { a: 1_030 });
 });
 
 // Forgetting. The full-text index keeps a word without what it shares with the one before it, so the

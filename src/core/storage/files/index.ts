@@ -4,7 +4,7 @@ import { ThroughlineError, unavailable } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { awaited, systemTimers, type Timers } from "../../timers.ts";
 import type { LogProjection } from "../log-store.ts";
-import { addSegment, type IndexedSegment, type ReadJournal } from "./index-journal.ts";
+import { addSegment, type IndexedSegment, type ReadJournal, sharedViews } from "./index-journal.ts";
 import {
   beginIndex,
   durably,
@@ -19,10 +19,10 @@ import { type Answer, IndexWorker } from "./index-worker.ts";
 import { type Asked, type IndexRequest, IndexWriter } from "./index-writer.ts";
 
 /**
- * A home that is open for a moment needs no thread. One is started after so many milliseconds, or before so many bytes
- * of the journal are read or of the index erased.
+ * A home that is open for a moment needs no thread. Start it after this many groups of appends or milliseconds, or
+ * before so many bytes of the journal are read or of the index erased.
  */
-const threadAfter = { ms: 1_000, bytes: 1024 * 1024 } as const;
+const threadAfter = { ms: 1_000, groups: 1_024, bytes: 1024 * 1024 } as const;
 /** Bytes of the journal that this thread writes in one transaction: some milliseconds. */
 const ownSliceBytes = 64 * 1024;
 /** Appends wait while the index lacks more bytes of the journal than this, which bounds the journal. */
@@ -51,6 +51,9 @@ interface IndexPart {
   doubt(): void;
 }
 
+/** What to do with a file that does not take what is asked. To begin it again is an answer to `"replace"`. */
+type IfRefused = "keep" | "replace if full" | "replace";
+
 /**
  * The index of a home, which several collections share: one `index.db`. This thread reads it; another one reads the
  * journal and writes it. Where there is no other, this one does what is asked for, a slice at a time. A damaged file is
@@ -77,10 +80,7 @@ export class FileIndex {
   readonly nth: number;
   /** Where the index is in the journal of the last process, until its segments are known. */
   #found: { readonly nth: number; readonly position: number } | undefined;
-  /** Position in the journal up to which the index is complete, for all that this thread has heard of. */
-  mark = 0;
-  /** Before this position the journal is durable. */
-  durable = 0;
+  #shared = sharedViews();
   /** Those that the index has yet to read. */
   readonly #segments: IndexedSegment[] = [];
   #thread: IndexWorker | undefined;
@@ -88,6 +88,7 @@ export class FileIndex {
   #writer: IndexWriter | undefined;
   /** No thread can be started, or none can read what is only in memory. */
   #isAlone = false;
+  #groups = 0;
   #keepingUp: Promise<void> | undefined;
   #refusedUntil = 0;
   #cancelTimer: (() => void) | undefined;
@@ -128,6 +129,16 @@ export class FileIndex {
     this.#found = { nth: this.nth, position: Number(mark) };
     this.#lossesBefore = this.losses; // these are no news to anybody
     if (forgotten === 1) void this.erase().catch(() => undefined); // what a dead process had yet to remove
+  }
+
+  /** Position in the journal up to which the index is complete. */
+  get mark(): number {
+    return this.#shared.marks[1] ?? 0;
+  }
+
+  /** Before this position the journal is durable. */
+  get durable(): number {
+    return this.#shared.marks[0] ?? 0;
   }
 
   get behind(): { readonly bytes: number } {
@@ -186,19 +197,22 @@ export class FileIndex {
       if (segment.nth < found.nth) return; // the index has it
       const { position, end = position } = segment;
       const isFound = segment.nth === found.nth;
-      this.mark = isFound ? Math.min(Math.max(found.position, position), end) : position;
+      this.#shared.marks[1] = isFound
+        ? Math.min(Math.max(found.position, position), end)
+        : position;
       this.#found = undefined;
     }
-    const { mark } = this;
-    addSegment(this.#segments, segment, mark);
-    this.#thread?.tell({ segment, mark });
+    addSegment(this.#segments, segment, this.mark);
+    this.#thread?.tell({ segment });
   }
 
   /** Has the index read the journal up to this position: all before it is durable. */
   published(position: number): void {
-    this.durable = position;
-    this.#thread?.published(position);
-    this.#startThreadSoon();
+    const { marks, wake } = this.#shared;
+    marks[0] = position;
+    Atomics.add(wake, 0, 1);
+    if (this.#thread === undefined) this.#startThreadSoon();
+    else if (Atomics.load(wake, 1) === 1) Atomics.notify(wake, 0);
     const isDue = this.#isAlone && this.behind.bytes > threadAfter.bytes;
     if (isDue && performance.now() >= this.#refusedUntil) void this.#keepUp(0);
   }
@@ -231,13 +245,13 @@ export class FileIndex {
   }
 
   /**
-   * Resolves when all that the journal holds before this position is durable in the index.
+   * Resolves when all that the journal holds before this position is durable in the index. With `"replace"` an index
+   * that does not take it is begun again from the logs.
    *
-   * @param mayReplace see `ask`.
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`
    */
-  sync(position = this.durable, mayReplace = false): Promise<void> {
-    return this.ask({ do: "sync" }, mayReplace, position);
+  sync(position = this.durable, ifRefused: IfRefused = "keep"): Promise<void> {
+    return this.ask({ do: "sync" }, ifRefused, position);
   }
 
   /**
@@ -249,7 +263,7 @@ export class FileIndex {
     const { bytes } = this.behind;
     if (bytes === 0) return;
     if (bytes > threadAfter.bytes) this.#startThread();
-    await this.ask({ do: "catch up" }, true);
+    await this.ask({ do: "catch up" }, "replace if full");
   }
 
   /** Never rejects: on a full disk nothing is noted. */
@@ -263,13 +277,13 @@ export class FileIndex {
   /** Takes up what was read of a log. @throws ThroughlineError `THROUGHLINE_UNAVAILABLE` */
   add(read: Omit<IndexRequest & { readonly do: "add" }, "do">): Promise<void> {
     this.#startThreadSoon();
-    return this.ask({ do: "add", ...read }, true);
+    return this.ask({ do: "add", ...read }, "replace if full");
   }
 
   /** Resolves when the index does not have a log any more; its bytes are in the file until `erase`. */
   remove(collection: string, key: string): Promise<void> {
     if (this.#bytes > threadAfter.bytes) this.#startThread();
-    return this.ask({ do: "remove", collection, key }, true);
+    return this.ask({ do: "remove", collection, key }, "replace");
   }
 
   /**
@@ -281,39 +295,42 @@ export class FileIndex {
    */
   async erase(): Promise<void> {
     if (this.#bytes > threadAfter.bytes) this.#startThread();
-    await this.ask({ do: "erase" }, true);
+    await this.ask({ do: "erase" }, "replace");
     if (this.#path !== undefined && this.#open.isInMemory) removeLeftIndex(this.#path);
   }
 
   /**
    * Asks for something to be written, after all that was asked for before and all that is in the journal.
    *
-   * @param mayReplace a file that does not take it is begun again from the logs, which is an answer too.
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: it was not done; if the file was useless, it was begun again.
    * @throws ThroughlineError `THROUGHLINE_CLOSED`
    */
-  async ask(request: IndexRequest, mayReplace = false, until = this.durable): Promise<void> {
+  async ask(
+    request: IndexRequest,
+    ifRefused: IfRefused = "keep",
+    until = this.durable,
+  ): Promise<void> {
     this.#assertOpen();
     const { losses } = this;
-    const done = this.#asked.then(() => this.#perform({ request, until }, losses, mayReplace));
+    const done = this.#asked.then(() => this.#perform({ request, until }, losses, ifRefused));
     this.#asked = done.catch(() => undefined);
     await awaited(done);
   }
 
   /** One request at a time. If its thread dies, the rest is done here, perhaps once more. */
-  async #perform(asked: Asked, losses: number, mayReplace: boolean): Promise<void> {
+  async #perform(asked: Asked, losses: number, ifRefused: IfRefused): Promise<void> {
     let answer: Answer = "again";
     while (answer === "again" && losses === this.losses) {
       this.#assertOpen();
       answer = await (this.#thread?.perform(asked) ?? this.#performHere(asked));
     }
     if (losses !== this.losses) {
-      if (mayReplace) return;
+      if (ifRefused === "replace") return;
       throw lost();
     }
     if (answer === undefined || answer === "again") return;
-    if (!mayReplace || answer === "busy") this.#failed(answer);
-    await this.#loseAndFree();
+    if (ifRefused === "replace") await this.#loseAndFree();
+    else this.#failed(answer === "full" && ifRefused === "replace if full" ? "useless" : answer);
   }
 
   /** Does a slice of what was asked for. */
@@ -323,7 +340,7 @@ export class FileIndex {
         open: this.#open,
         projectionOf: (collection) => this.#parts.get(collection)?.projection,
         segments: this.#segments,
-        progress: this,
+        marks: this.#shared.marks,
         onDoubt: (collection) => this.#doubt(collection),
         read: this.#options.read,
       });
@@ -343,8 +360,10 @@ export class FileIndex {
   // The thread
 
   #startThreadSoon(): void {
-    if (this.#thread !== undefined || this.#isAlone || this.#closing !== undefined) return;
-    this.#cancelTimer ??= this.#timers.after(threadAfter.ms, () => this.#startThread());
+    if (this.#thread !== undefined) return;
+    if (++this.#groups >= threadAfter.groups) this.#startThread();
+    else if (!this.#isAlone && this.#closing === undefined)
+      this.#cancelTimer ??= this.#timers.after(threadAfter.ms, () => this.#startThread());
   }
 
   #startThread(): void {
@@ -352,31 +371,24 @@ export class FileIndex {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     const path = this.#path;
+    const { memory, wake } = this.#shared;
     const isUnsure = !this.clean && this.losses === 0;
     try {
       if (path !== undefined && !this.#open.isInMemory)
-        this.#thread = new IndexWorker(
-          { path, isUnsure },
-          {
-            hear: (report) => {
-              if ("mark" in report) this.mark = report.mark;
-              else if ("lost" in report) this.lose();
-              else this.#doubt(report.doubtful);
-            },
-            ended: () => this.#beAlone(),
-          },
-        );
+        this.#thread = new IndexWorker({ path, memory, isUnsure }, wake, {
+          hear: (report) => ("lost" in report ? this.lose() : this.#doubt(report.doubtful)),
+          ended: () => this.#beAlone(),
+        });
     } catch {
       // The system gives no more threads. The journal, which may wait for this call, goes on.
     }
     if (this.#thread === undefined) this.#isAlone = true;
     else this.#writer = undefined;
-    for (const segment of this.#segments) this.#thread?.tell({ segment, mark: this.mark });
+    for (const segment of this.#segments) this.#thread?.tell({ segment });
     for (const { collection, projection } of this.#parts.values()) {
       if (projection.module !== undefined)
         this.#thread?.tell({ collection, module: projection.module });
     }
-    this.#thread?.published(this.durable);
   }
 
   /** From now on this thread writes. */
@@ -385,10 +397,14 @@ export class FileIndex {
     void this.#leaveThread();
   }
 
+  /** The thread sees nothing that is noted from here on, nor is what it notes. */
   async #leaveThread(): Promise<void> {
     const thread = this.#thread;
+    const { durable, mark } = this;
     this.#thread = undefined;
     this.#writer = undefined;
+    this.#shared = sharedViews();
+    this.#shared.marks.set([durable, mark]);
     await thread?.leave();
   }
 
@@ -408,7 +424,7 @@ export class FileIndex {
     if (this.#open.isInMemory) this.#isAlone = true;
     if (this.#found !== undefined) this.#found = { nth: 0, position: 0 };
     // All logs are compared with the new one: what the journal holds of them is in them.
-    this.mark = this.durable;
+    this.#shared.marks[1] = this.durable;
     void this.#leaveThread();
     for (const part of this.#parts.values()) part.doubt();
     if (this.#closing !== undefined) return;

@@ -51,6 +51,8 @@ export class Segments {
   #isAwaitingIdle = false;
   #lookedAt = 0;
   #closed = false;
+  /** How many calls empty the journal because something is to be forgotten. */
+  #forgetting = 0;
   /** How many calls empty the journal. */
   #emptying = 0;
   /** Settles when the last segment was begun, or could not be. */
@@ -155,6 +157,16 @@ export class Segments {
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: some of it is left.
    */
   async empty(): Promise<void> {
+    this.#forgetting++;
+    await this.#empty().finally(() => this.#forgetting--);
+  }
+
+  /** Removes what may have been stored by an append of unknown outcome. @throws as `empty` does. */
+  async settle(): Promise<void> {
+    if (this.#isUncertain) await this.empty();
+  }
+
+  async #empty(): Promise<void> {
     this.#emptying++;
     try {
       await this.#beginning; // what is to be forgotten may lie in the file that it uses again
@@ -172,15 +184,10 @@ export class Segments {
     }
   }
 
-  /** Removes what may have been stored by an append of unknown outcome. @throws as `empty` does. */
-  async settle(): Promise<void> {
-    if (this.#isUncertain) await this.empty();
-  }
-
   /** Empties it. What cannot be done now is done when the home is opened again. */
   async close(): Promise<void> {
     this.#closed = true;
-    await this.empty().catch(() => undefined);
+    await this.#empty().catch(() => undefined);
     await this.#closeFiles();
   }
 
@@ -299,8 +306,9 @@ export class Segments {
       // First: an index that fails must not keep the logs from becoming durable.
       await syncLogs(this.#ports, segment, all, (name) => this.recovered.complete(name));
       const end = segment.position + segment.end;
-      // What is to be forgotten goes also where a full disk takes nothing of the index. Nothing is at the end.
-      await this.#ports.index.sync(end, this.#emptying > 0 && !this.#closed);
+      // What is to be forgotten goes also where a full disk takes nothing of the index.
+      if (this.#forgetting > 0) await this.#ports.index.sync(end, "replace");
+      else await this.#ports.index.sync(end);
       if (!segment.isReusable) await this.#remove(segment);
       else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
       if (segment.isReusable) this.#spare.push(segment);
