@@ -171,6 +171,12 @@ test("a port that is in use is refused with the way out, and the home is let go 
       `^error: cannot listen at port ${port} on 127\\.0\\.0\\.1: address already in use .*\\n.*--port`,
     ),
   );
+  const far = ["--host", "192.0.2.1", "--token-file", join(home, "../token")];
+  const elsewhere = await runCli(["serve", "--port", "0", ...far], { home });
+  assert.match(
+    elsewhere.err,
+    /^error: cannot listen at port 0 on 192\.0\.2\.1: .*\nPass another --host/m,
+  );
   await (await openThroughline({ home })).close();
 });
 

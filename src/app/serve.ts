@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import type { Context } from "../cli/command.ts";
 import { addressOf } from "../cli/doctor/model.ts";
 import type { Environment } from "../cli/env.ts";
-import { describeFailure, Exit, exitCodes, Failed, systemReason } from "../cli/failure.ts";
+import { describeFailure, Exit, exitCodes, Failed, isErrno, systemReason } from "../cli/failure.ts";
 import { counted } from "../cli/format.ts";
 import { type Io, tell, untilStopped, write } from "../cli/io.ts";
 import { openLog } from "../cli/log.ts";
@@ -171,8 +171,9 @@ async function portOf(
     const code = "THROUGHLINE_CONFIGURATION";
     if (isThroughlineError(cause, "THROUGHLINE_UNAVAILABLE")) {
       const message = `cannot listen at port ${port} on ${host}: ${systemReason(cause.cause)}`;
-      const wayOut =
-        "Stop the program that uses it, or pass another --port or --host. --port 0 picks a free one.";
+      const wayOut = isErrno(cause.cause, "EADDRINUSE")
+        ? "Stop the program that uses it, or pass another --port or --host. --port 0 picks a free one."
+        : "Pass another --host or --port.";
       throw new Failed(message, { code, wayOut, cause });
     }
     if (!isThroughlineError(cause, code)) throw cause;

@@ -28,6 +28,25 @@ for (const [says, lines] of [
     "beside its removal, which has another id",
     [secret, { id: "removal:m~2", _type: "metadata", kind: "removal", target: "m", seq: 2 }],
   ],
+  [
+    "of another kind with the id of a removal",
+    [secret, { id: "removal:m", _type: "metadata", kind: "metadata", title: "x", seq: 2 }],
+  ],
+  [
+    "that waits for its turn under a name that is none",
+    [
+      secret,
+      {
+        ...stamp,
+        id: "pending:n",
+        _type: "metadata",
+        kind: "pending_input",
+        content: "n",
+        name: 7,
+        seq: 2,
+      },
+    ],
+  ],
   ["without a number", [secret, { ...forged, id: "n", seq: undefined }]],
   ["with a number far away", [secret, { ...forged, id: "n", seq: 1e9 }]],
 ] as const) {

@@ -111,8 +111,12 @@ function ownRecord(
   const { id } = record;
   if (!Number.isSafeInteger(seq) || !isId(id)) return undefined;
   const stored = line as StoredRecord;
+  const { kind } = record;
+  const isWaiting = kind === "pending_input";
   const isOurs = isControl(stored)
-    ? typeof line["kind"] === "string" && hasItsId(record, id)
+    ? typeof kind === "string" &&
+      hasItsId(record, id) &&
+      (!isWaiting || isOwnMessage({ ...record, role: "user" }))
     : !isControlId(id) && (!isMessage(stored) || isOwnMessage(record));
   return isOurs ? { seq: Number(seq), record: { ...record, id } } : undefined;
 }
@@ -120,7 +124,8 @@ function ownRecord(
 /** By its id a record about one message is found again. A later replacement of the same message has another. */
 function hasItsId({ kind, target }: JsonObject, id: string): boolean {
   const known = markKinds.find((each) => each === kind);
-  if (known === undefined || typeof target !== "string") return true;
+  if (known === undefined) return markKinds.every((each) => !id.startsWith(controlId(each, "")));
+  if (typeof target !== "string") return true;
   return known === "replacement" ? isControlId(id) : id === controlId(known, target);
 }
 

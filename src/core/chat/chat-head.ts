@@ -148,7 +148,7 @@ export const chatProjection: LogProjection = {
   sortedAt(head) {
     const { session, updated_at } = readHead(head);
     // Empty where an import could not read it: such a chat comes last.
-    return session?.human_at ?? updated_at;
+    return String(session?.human_at ?? updated_at);
   },
   labels(head) {
     const labels: string[] = [];

@@ -99,8 +99,12 @@ function byWhom({ role, provider, model, name }: StoredMessage): string {
 function marksOf(message: StoredMessage): readonly string[] {
   const { redacted, hidden, partial, partial_reason: reason, is_error } = message;
   const cut = reason === undefined ? "partial" : `partial: ${reason}`;
-  const marks = [redacted && "redacted", hidden && "hidden", partial && cut, is_error && "error"];
-  return marks.filter((mark) => mark !== undefined);
+  return [
+    redacted === true ? "redacted" : "",
+    hidden === true ? "hidden" : "",
+    partial === true ? cut : "",
+    is_error === true ? "error" : "",
+  ].filter((mark) => mark !== "");
 }
 
 function callsOf({ tool_calls: calls = [] }: StoredMessage) {

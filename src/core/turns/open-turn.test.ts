@@ -260,6 +260,16 @@ test("without content a stored message is opened again though it has an answer; 
   await assert.rejects(c.turns.open(chat, { id: "m1" }, target), { code: "THROUGHLINE_CONFLICT" });
 });
 
+test("a stored message as long as one may be is opened, though it could not be taken as new", async () => {
+  const c = await companion();
+  const content = "x".repeat(2 ** 20 - 120);
+  await c.chats.append(chat, [{ id: "m1", role: "user", content }]);
+  await assert.rejects(c.turns.open(chat, { id: "m2", content }, target), {
+    code: "THROUGHLINE_TOO_LARGE",
+  });
+  await opened(await c.turns.open(chat, { id: "m1" }, target)).close(answered("Long", "m1:answer"));
+});
+
 test("without content and id the oldest unanswered message is opened, with its extra fields", async () => {
   const c = await companion();
   const none = { code: "THROUGHLINE_NOT_FOUND" };

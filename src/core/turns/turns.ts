@@ -14,7 +14,7 @@ import { type NextPrompt, type NextPromptInput, nextPrompt } from "./next-prompt
 import { type Opened, type OpenInput, OpenTurn } from "./open-turn.ts";
 import { keepPending, retriedWith } from "./records.ts";
 import { type Answerer, isBeingAnswered, run } from "./run.ts";
-import { assertSame, checkTurn, Turn, type Words } from "./turn.ts";
+import { assertSame, checkTurn, checkTurnId, Turn, type Words } from "./turn.ts";
 import { chooseIn, dismissTurns, newestWords, storedWords, TurnLog } from "./turn-log.ts";
 import { closed } from "./turn-queue.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
@@ -78,7 +78,7 @@ export class Turns {
     }
     const own = files.map(({ attachment }) => attachment);
     const words = { content, id, name, synthetic, extra, files, attachments: own };
-    return this.#take(chatId, words, { provider, model }).turn;
+    return this.#take(chatId, words, { provider, model }, false).turn;
   }
 
   /**
@@ -123,7 +123,8 @@ export class Turns {
       };
       return { target: { provider, model }, answer };
     };
-    const { known, turn } = this.#take(chatId, words, target, open);
+    const isStored = content === undefined;
+    const { known, turn } = this.#take(chatId, words, target, isStored, open);
     if (known !== undefined) return { state: "running", turn: known };
     const opening = Promise.race([handed.promise, turn.done]);
     this.#opening.set(turn, opening);
@@ -144,12 +145,20 @@ export class Turns {
   /**
    * Queues the turn of a message, or joins the one that runs or waits: `known`.
    *
+   * @param isStored its message is stored already, as it is.
    * @throws ThroughlineError `THROUGHLINE_ID_CONFLICT`, and what `checkTurn` throws.
    */
-  #take(chatId: string, words: Given, asked: Target, choose?: () => Promise<Answerer>) {
+  #take(
+    chatId: string,
+    words: Given,
+    asked: Target,
+    isStored: boolean,
+    choose?: () => Promise<Answerer>,
+  ) {
     const { id = this.#ports.newId() } = words;
     const turn = new Turn({ ...words, chatId, id, isFresh: words.id === undefined });
-    checkTurn(turn);
+    if (isStored) checkTurnId(id);
+    else checkTurn(turn);
     const known = this.#ports.queue.find(chatId, id);
     if (known !== undefined) assertSame(turn, known);
     return { known, turn: known ?? this.#enqueue(turn, asked, choose) };
@@ -258,7 +267,7 @@ export class Turns {
     const ownTarget = async () =>
       modelFor(this.#ports, chatId, own).then(() => own, unless(...notConfigured));
     const target = isNamed ? { provider, model } : ((await ownTarget()) ?? {});
-    return this.#take(chatId, words, target).turn;
+    return this.#take(chatId, words, target, true).turn;
   }
 
   /**
