@@ -250,6 +250,14 @@ test("a request that is malformed is refused as a problem, and the connection cl
   }
 });
 
+test("an unknown expectation is 417, and the next request on the connection is answered", async (t) => {
+  const c = await listening(t);
+  const host = `Host: 127.0.0.1:${c.port}`;
+  const expecting = ["GET /healthz HTTP/1.1", host, "Expect: foo", "", ""].join("\r\n");
+  const answer = await raw(c.port, expecting + wire("GET", "/healthz", host));
+  assert.match(answer, /^HTTP\/1\.1 417 [\s\S]*HTTP\/1\.1 200 /);
+});
+
 test("a chunked body that is too large is 413 at the limit, and the connection closed", async (t) => {
   const c = await listening(t);
   const head = [
