@@ -36,10 +36,9 @@ export class Lru<K, V extends NonNullable<unknown>> implements Iterable<readonly
   set(key: K, value: V): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);
-    for (const oldest of this.#entries.keys()) {
-      if (this.size <= this.#max) break;
-      this.#entries.delete(oldest);
-    }
+    if (this.#entries.size <= this.#max) return;
+    const [oldest] = this.#entries.keys();
+    this.#entries.delete(oldest as K);
   }
 
   delete(key: K): boolean {
