@@ -136,7 +136,8 @@ test("what is praised is a package with pictures and playable sound, to be moved
     await slider.press("Home");
     assert.match((await source()) ?? "", /frames\/000000\.jpg$/);
     const box = await page.locator(".waveform svg").boundingBox();
-    await page.mouse.click(box!.x + box!.width * 0.99, box!.y + 10);
+    // At its end: the last picture may be some milliseconds before that.
+    await page.mouse.click(box!.x + box!.width - 1, box!.y + 10);
     assert.match((await source()) ?? "", new RegExp(`${kept.frames.at(-1)!.file}$`));
     await slider.press("Home");
     await moment.getByRole("button", { name: "Play" }).click();
