@@ -248,10 +248,6 @@ for (const harms of isFull ? rows.map((row) => [row]) : shared) {
   });
 }
 
-test("doctor is content with a home that is whole", async (t) => {
-  assert.equal((await doctor(homeOf(t))).code, 0);
-});
-
 test("an empty log that a kill left is removed at the next start, and its chat can begin", async (t) => {
   const home = homeOf(t);
   const folder = join(home, "chats");

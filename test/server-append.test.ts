@@ -145,26 +145,3 @@ test("listeners are told what was stored and what was taken back, and never what
     ["stored", "taken_back"],
   );
 });
-
-for (const [path, body] of [
-  [append, { messages: [{ role: "user", content: "Hello" }] }],
-  [takeBack, { ids: ["known"] }],
-] as const) {
-  test(`POST ${path} has the same guard as every other request`, async () => {
-    const token = "0123456789abcdefABCDEF".repeat(3);
-    const c = await companion([], { token });
-    const known = { id: "known", role: "user", content: "before" } as const;
-    await c.throughline.chats.append("local:me", [known]);
-    const authorization = `Bearer ${token}`;
-    const refused = async (status: number, code: string, headers: Record<string, string>) =>
-      problemOf(await c.post(path, body, headers), status, code);
-    await refused(401, "THROUGHLINE_UNAUTHORIZED", {});
-    await refused(403, "THROUGHLINE_FORBIDDEN", { authorization, origin: "http://evil.example" });
-    await refused(415, "THROUGHLINE_MEDIA_TYPE", { authorization, "content-type": "text/plain" });
-    const large = { ...body, more: "x".repeat(1_048_576) };
-    await problemOf(await c.post(path, large, { authorization }), 413, "THROUGHLINE_TOO_LARGE");
-    const { messages } = await c.throughline.chats.messages("local:me");
-    assert.deepEqual(words(messages), ["user: before"]);
-    assert.equal((await c.post(path, body, { authorization })).status, 200);
-  });
-}

@@ -280,16 +280,6 @@ for (const [query, detail] of [
   });
 }
 
-test("where no companion runs its routes are 404", async () => {
-  const c = await companion();
-  for (const path of ["session", "restart", "emotions", "emotions/history"]) {
-    await problemOf(await c.ask(`/api/${path}`), 404, "THROUGHLINE_NOT_FOUND");
-  }
-  for (const path of ["emotions/event", "emotions/reset", "mood", "person", "sleep"]) {
-    await problemOf(await c.post(`/api/${path}`, {}), 404, "THROUGHLINE_NOT_FOUND");
-  }
-});
-
 test("events tell feelings, the person, sleep and that a chat was told, as the routes do", async () => {
   const c = await afterKill([["Hi"]]);
   const events = eventsOf((await c.ask("/api/events")).body);
@@ -385,28 +375,6 @@ test("a title of one's own is kept, told, and taken back by an empty one", async
   assert.equal(await rename(""), "Hello");
   const other = await c.post("/api/chats/nobody/rename", { title: "x" });
   await problemOf(other, 404, "THROUGHLINE_NOT_FOUND");
-});
-
-test("a filter of chats is true or false", async () => {
-  const c = await companion();
-  for (const filter of ["unanswered=1", "damaged=yes"]) {
-    const response = await c.ask(`/api/chats?${filter}`);
-    const { detail } = await problemOf(response, 400, "THROUGHLINE_INVALID");
-    assert.match(detail, /must be true or false/);
-  }
-});
-
-test("GET and HEAD change nothing of the companion, and HEAD has no body", async () => {
-  const c = await awake([["Hi"]]);
-  await c.say("Hello");
-  const state = () => JSON.stringify([c.run.emotions.state, c.run.person, c.run.sleepState]);
-  const before = state();
-  for (const path of ["session", "restart", "emotions", "emotions/history"]) {
-    await (await c.ask(`/api/${path}`)).text();
-    const response = await c.ask(`/api/${path}`, { method: "HEAD" });
-    assert.deepEqual([response.status, await response.text()], [200, ""]);
-  }
-  assert.equal(state(), before);
 });
 
 // What is done to the companion over HTTP under an Idempotency-Key, by a client that tries again.

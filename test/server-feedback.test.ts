@@ -617,10 +617,3 @@ test("a picture that cannot be kept is refused; one that comes too soon is not a
   await c.moments.recorder.close();
   await problemOf(await feed(await picture()), 503, "THROUGHLINE_CLOSED");
 });
-
-test("without moments their routes are not there", async () => {
-  const c = await companion();
-  await problemOf(await c.ask("/api/feedback/stats"), 404, "THROUGHLINE_NOT_FOUND");
-  await problemOf(await c.post("/api/feedback", praise), 404, "THROUGHLINE_NOT_FOUND");
-  await problemOf(await c.ask(`${me}`), 404, "THROUGHLINE_NOT_FOUND");
-});
