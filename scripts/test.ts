@@ -1,4 +1,4 @@
-// npm test: what needs Node and packages only, but for the slow tests. npm run verify adds the rest.
+// npm test: what needs Node and packages only, without the slow tests. npm run verify adds the rest.
 // With THROUGHLINE_FULL=1, as in npm run nightly, the slow ones run too, and files that have a full size run at that.
 import { globSync } from "node:fs";
 import { buildCode } from "./build-code.ts";

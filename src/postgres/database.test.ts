@@ -252,3 +252,20 @@ test("each of two companions sees nothing of the other's logs and documents", {
   assert.equal((await logA?.tail("telegram:42", 1))?.seq, 1);
   assert.equal((await documentsA?.read("state"))?.revision, 1);
 });
+
+test("an idle connection that ends is logged by the storage that was opened last on the pool", {
+  skip,
+}, async () => {
+  const pool = newPool();
+  const said: string[] = [];
+  const opened = (companion: string) => {
+    const warn = (_: object, says: string) => said.push(`${companion}: ${says}`);
+    const logger = { ...silentLogger, warn };
+    return openPostgresStorage({ pool, durability: "process", companion, logger });
+  };
+  await (await opened("first")).close();
+  const last = await opened("last");
+  pool.emit("error", new Error("lost"));
+  await last.close();
+  assert.deepEqual(said, ["last: an idle connection to the database ended"]);
+});

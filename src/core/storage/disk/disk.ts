@@ -84,9 +84,7 @@ const nul = new Uint8Array(1);
 const read = promisify(fs.read);
 const write = promisify(fs.write);
 const truncate = promisify(fs.ftruncate);
-const syncData = promisify((descriptor: number, done: fs.NoParamCallback) =>
-  fs.fdatasync(descriptor, done),
-);
+const syncData = promisify(fs.fdatasync);
 const syncAll = promisify(fs.fsync);
 const openDirectory = promisify(fs.opendir);
 const makeFolder = promisify(fs.mkdir);
