@@ -5,14 +5,7 @@ import { isThroughlineError } from "../../errors.ts";
 import type { DiskEntry, DiskFile } from "../disk/disk.ts";
 import type { Batch } from "./batch-reader.ts";
 import { fileNameOf, keyOfFileName, logName } from "./file-name.ts";
-import {
-  isCode,
-  isDiskError,
-  isTemporaryName,
-  isThere,
-  logTemporary,
-  unlessAbsent,
-} from "./file-ports.ts";
+import { isCode, isDiskError, isTemporaryName, logTemporary, unlessAbsent } from "./file-ports.ts";
 import { isSurelyOurs } from "./log-end.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
 
@@ -136,16 +129,10 @@ export async function compare(
   let isRemoved = false;
   /** Opens a log that the index may not know as it is, which compares the two. */
   const open = async (key: string) => {
-    try {
-      const log = await logs.open(key);
-      isKnown &&= log !== undefined;
-    } catch (error) {
-      if (await isThere(disk, pathIn(ports, fileNameOf(key))).catch(() => true)) throw error;
-      if (index.entry(key) === undefined) return;
-      reportGone(ports, key, isKnownWhole);
-      await index.remove(key);
-      isRemoved = true;
-    }
+    const wasKnown = index.entry(key) !== undefined;
+    if ((await logs.open(key)) !== undefined) return;
+    if (index.entry(key) !== undefined) isKnown = false;
+    else isRemoved ||= wasKnown;
   };
   const files = new Set(logsIn(listing));
   const { recovered } = ports.journal.segments;
@@ -168,7 +155,9 @@ export async function compare(
     await open(key);
   }
   if (isRemoved) await index.file.erase();
-  return isKnown && !isOver();
+  isKnown &&= !isOver();
+  if (isKnown) index.coverage = "all";
+  return isKnown;
 }
 
 /** Removes what a dead process left of rewriting logs. @returns whether nothing of a dead process is left. */
@@ -240,7 +229,8 @@ export async function areNamesKnown({
  * A deletion takes the file first, so a process that died may have left the row of what it deleted: then
  * nothing is lost. One that ended well left none.
  */
-function reportGone(ports: LogPorts, key: string, isKnownWhole: boolean): void {
+export function reportGone(ports: LogPorts, key: string): void {
+  const isKnownWhole = ports.index.coverage === "names";
   const known = `the file is not there, though record ${ports.index.entry(key)?.seq} had been stored`;
   const why = isKnownWhole
     ? "it was taken away"
