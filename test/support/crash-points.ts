@@ -3,9 +3,10 @@ import { imageDigest } from "./image-digest.ts";
 import type { NameTree } from "./name-tree.ts";
 import { type DiskOperation, describeOperation, SimulatedDisk } from "./simulated-disk.ts";
 
-// Method, after SQLite's crash tests: run one scenario again and again; let the process die before
-// the first, then the second, then the third disk operation, until a run ends without dying. After
-// every run take each disk that the kernel could have left and check it against what was promised.
+// Method, after SQLite's crash tests: let the process die before the first, then the second, then the
+// third disk operation of a scenario, and at its end. For each death take each disk that the kernel could
+// have left and check it against what was promised. A scenario uses nothing but its disk, so it runs once,
+// and the disk is noted before every operation.
 // The check is a recovery, and a recovery can be cut too: with depth 2 the check of each image is
 // the scenario of a second level that begins with that image. A death before an operation that only
 // reads leaves what the death before the next one leaves, and is skipped.
@@ -14,7 +15,7 @@ import { type DiskOperation, describeOperation, SimulatedDisk } from "./simulate
 export type PromiseStored<P> = (what: P) => void;
 
 export interface CrashRun<P> {
-  /** The workload. Makes the same disk calls each time it runs, as far as it gets. */
+  /** The workload. Uses nothing but the disk. */
   readonly scenario: (disk: SimulatedDisk, promise: PromiseStored<P>) => Promise<unknown>;
   /**
    * Opens what a cut left, rejects if it is not as it must be, and may go on to store and promise
@@ -25,7 +26,7 @@ export interface CrashRun<P> {
     promised: readonly P[],
     promise: PromiseStored<P>,
   ) => Promise<unknown>;
-  /** The disk that each run begins with; it is not changed. Default: an empty one. */
+  /** The disk that the scenario begins with; it is not changed. Default: an empty one. */
   readonly start?: SimulatedDisk;
   /** `"process"`: only the process dies, so there is one image a point. @default "power" */
   readonly cut?: "power" | "process";
@@ -36,15 +37,14 @@ export interface CrashRun<P> {
   /** The images of the cuts after the first. @default { maxImages: 8 } */
   readonly laterImages?: CrashImageOptions;
   /**
-   * Given when scenario and check use nothing but the disk, and the check nothing but what was promised.
-   * Then the scenario runs once, with the disk noted before every operation, and a disk that was checked
-   * under the same promises is not checked again. Each digest of a disk that was checked is put there.
+   * Given when the check uses nothing but the disk and what was promised: then a disk that was checked under
+   * the same promises is not checked again. Each digest of a disk that was checked is put there.
    */
   readonly digests?: Set<string>;
 }
 
 /**
- * `points`: where the process died, plus one for each run's end. `images`: disks checked, which can be
+ * `points`: where the process died, plus one for each scenario's end. `images`: disks checked, which can be
  * equal to each other when no digests are asked for.
  */
 export interface CrashCounts {
@@ -79,37 +79,8 @@ interface Moment<P> {
   readonly isHalf: boolean;
 }
 
+/** Runs the scenario, notes what the disk is before each operation, and checks what each cut could leave. */
 async function cutEverywhere<P>(run: Run<P>, before: readonly P[], counts: Counts): Promise<void> {
-  const moments = run.digests === undefined ? repeated(run, before) : recorded(run, before);
-  for await (const moment of moments) await checkImages(run, moment, counts);
-}
-
-/** Runs the scenario again for every moment: it really ends there. */
-async function* repeated<P>(run: Run<P>, before: readonly P[]): AsyncGenerator<Moment<P>, void> {
-  const start = run.start ?? new SimulatedDisk();
-  const die = async (disk: SimulatedDisk, isHalf: boolean): Promise<Moment<P>> => {
-    const promised = [...before];
-    const promise: PromiseStored<P> = (what) => {
-      if (disk.stoppedBefore === undefined) promised.push(what);
-    };
-    await disk.run(() => run.scenario(disk, promise));
-    const { tree, operations, stoppedBefore } = disk;
-    return { tree, promised, done: operations.length, before: stoppedBefore, isHalf };
-  };
-  const whole = processDeathImage(start);
-  yield await die(whole, false);
-  for (let stopAt = 1; stopAt <= whole.operations.length; stopAt++) {
-    if (whole.operations[stopAt - 1]?.changes === false) continue;
-    const moment = await die(processDeathImage(start, { stopAt }), false);
-    if (moment.before === undefined) return;
-    yield moment;
-    if (moment.before.call !== "write") continue;
-    yield await die(processDeathImage(start, { stopAt, half: true }), true);
-  }
-}
-
-/** Runs the scenario once, and notes what the disk is before each operation. */
-async function* recorded<P>(run: Run<P>, before: readonly P[]): AsyncGenerator<Moment<P>, void> {
   const promised = [...before];
   const notes: (Omit<Moment<P>, "promised"> & { readonly told: number })[] = [];
   const disk: SimulatedDisk = processDeathImage(run.start ?? new SimulatedDisk(), {
@@ -122,8 +93,11 @@ async function* recorded<P>(run: Run<P>, before: readonly P[]): AsyncGenerator<M
   });
   await run.scenario(disk, (what) => promised.push(what));
   const { tree, operations } = disk;
-  yield { tree, promised, done: operations.length, before: undefined, isHalf: false };
-  for (const { told, ...note } of notes) yield { ...note, promised: promised.slice(0, told) };
+  const end = { tree, promised, done: operations.length, before: undefined, isHalf: false };
+  await checkImages(run, end, counts);
+  for (const { told, ...note } of notes) {
+    await checkImages(run, { ...note, promised: promised.slice(0, told) }, counts);
+  }
 }
 
 async function checkImages<P>(run: Run<P>, moment: Moment<P>, counts: Counts): Promise<void> {

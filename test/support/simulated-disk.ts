@@ -3,8 +3,10 @@ import type { FileNode } from "./file-node.ts";
 import { Copies, NameTree, type TreeNode } from "./name-tree.ts";
 import { type Errno, systemError } from "./system-error.ts";
 
-/** The calls of a disk and of its open files, by the names they have in the port. */
-/** The stores make no links; a test does, as people do who copy a home. */
+/**
+ * The calls of a disk and of its open files, by the names they have in the port. The stores make no links; a test
+ * does, as people do who copy a home.
+ */
 export type DiskCall = keyof Disk | keyof DiskFile | "link";
 
 export interface DiskOperation {
@@ -26,8 +28,6 @@ export interface SimulatedDiskOptions {
    * nor any later call ever settles. Default: none.
    */
   readonly stopAt?: number;
-  /** Whether the first half of operation `stopAt` happens if it is a write. @default false */
-  readonly half?: boolean;
   /** Where this disk came from, for messages. */
   readonly label?: string;
   /**
@@ -58,7 +58,6 @@ export class SimulatedDisk implements Disk {
   readonly tree: NameTree;
   readonly #operations: DiskOperation[] = [];
   readonly #stopAt: number;
-  readonly #half: boolean;
   readonly #watch: SimulatedDiskOptions["watch"];
   #stoppedBefore: DiskOperation | undefined;
   #onStop: () => void = () => {};
@@ -67,7 +66,6 @@ export class SimulatedDisk implements Disk {
     this.label = options.label ?? "a new disk";
     this.tree = tree;
     this.#stopAt = options.stopAt ?? Number.POSITIVE_INFINITY;
-    this.#half = options.half ?? false;
     this.#watch = options.watch;
   }
 
@@ -151,7 +149,6 @@ export class SimulatedDisk implements Disk {
   perform<T>(operation: DiskOperation, act: () => T, half?: HalfDone): Promise<T> {
     if (this.#stoppedBefore !== undefined) return new Promise(() => {});
     if (this.#operations.length + 1 === this.#stopAt) {
-      if (this.#half) half?.on(half.node);
       this.#stoppedBefore = operation;
       this.#onStop();
       return new Promise(() => {});
