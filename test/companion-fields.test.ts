@@ -13,10 +13,10 @@ import { runsProjection } from "../src/companion/runs.ts";
 import { chatProjection } from "../src/core/chat/chat-head.ts";
 import { isThroughlineError } from "../src/core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../src/core/json.ts";
-import type { DocumentStore } from "../src/core/storage/document-store.ts";
 import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts";
 import type { Storage } from "../src/core/storage/storage.ts";
 import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
+import { changed } from "./support/changed.ts";
 import { fakeIo, runCli, temporaryDirectory } from "./support/command-line.ts";
 import {
   chatsOf,
@@ -95,7 +95,7 @@ async function left(document: JsonObject, change: Change = (log) => log): Promis
   }
   const store = storage.documents("session");
   let unwritten: JsonObject | undefined = document;
-  const session: DocumentStore = {
+  const session = changed(store, {
     read: async (key, damageIn) => {
       const value = key === "session" ? unwritten : undefined;
       if (value === undefined) return store.read(key, damageIn);
@@ -108,11 +108,8 @@ async function left(document: JsonObject, change: Change = (log) => log): Promis
       if (key === "session") unwritten = undefined;
       return revision;
     },
-    delete: (key) => store.delete(key),
-    forgetCopies: (key) => store.forgetCopies(key),
-    keys: () => store.keys(),
-  };
-  return kept({ ...kept(storage), documents: () => session });
+  });
+  return changed(kept(storage), { documents: () => session });
 }
 
 /** A run on what was left: how it woke, what it warned of, and what it saved. */

@@ -7,10 +7,10 @@ import { test } from "node:test";
 import { isThroughlineError } from "../src/core/errors.ts";
 import type { LogStore } from "../src/core/storage/log-store.ts";
 import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts";
-import type { Storage } from "../src/core/storage/storage.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { json, type Router } from "../src/server/router.ts";
 import type { ServerFeature } from "../src/server/server.ts";
+import { changed } from "./support/changed.ts";
 import type { ScriptedStep } from "./support/scripted-responder.ts";
 import {
   type Companion,
@@ -464,15 +464,19 @@ test("closing waits for what was begun, also where it is no turn", async () => {
   const begun = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
   let isSlow = false;
-  const c = await companion([], {
-    throughline: await openThroughline({
-      storage: withList(openMemoryStorage(), async (list) => {
+  const memory = openMemoryStorage();
+  const storage = changed(memory, {
+    logs(...args) {
+      const logs = memory.logs(...args);
+      const list: LogStore["list"] = async (options) => {
         if (isSlow) begun.resolve();
         if (isSlow) await gate.promise;
-        return list();
-      }),
-    }),
+        return logs.list(options);
+      };
+      return changed(logs, { list });
+    },
   });
+  const c = await companion([], { throughline: await openThroughline({ storage }) });
   isSlow = true;
   const answer = c.ask("/api/chats");
   await begun.promise;
@@ -487,27 +491,6 @@ test("closing waits for what was begun, also where it is no turn", async () => {
   assert.equal((await answer).status, 200);
   await closed;
 });
-
-/** A storage as it is, but for its lists. */
-function withList(
-  storage: Storage,
-  around: (list: () => ReturnType<LogStore["list"]>) => ReturnType<LogStore["list"]>,
-): Storage {
-  const changed = <T extends object>(object: T, name: keyof T, value: unknown): T =>
-    new Proxy(object, {
-      get(target, key) {
-        if (key === name) return value;
-        const own: unknown = Reflect.get(target, key);
-        return typeof own === "function" ? own.bind(target) : own;
-      },
-    });
-  const logs: Storage["logs"] = (name, projection) => {
-    const store = storage.logs(name, projection);
-    const list: LogStore["list"] = (options) => around(() => store.list(options));
-    return changed(store, "list", list);
-  };
-  return changed(storage, "logs", logs);
-}
 
 test("closing does not wait for a request that is still arriving", async (t) => {
   const c = await listening(t);

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ResponderError } from "../src/core/models/responder.ts";
+import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import { createServer } from "../src/server/server.ts";
+import { changed } from "./support/changed.ts";
 import type { ScriptedStep } from "./support/scripted-responder.ts";
 import {
   type Companion,
@@ -437,45 +438,31 @@ test("events tell every message, turn and session change, in order", async () =>
 });
 
 test("a repair is told to who watches, counted, and makes the health degraded", async () => {
-  const base = await companion();
   const report = {
     ...{ at: "2026-03-01T12:00:00.000Z", key: "chats/a", kind: "torn_tail" as const },
     ...{ bytes: 3, after_seq: 7, reason: "a torn tail was cut" },
   };
-  let tell = (_: typeof report) => {};
-  let isHeard = true;
-  const storage = {
-    ...{ logs: () => assert.fail(), documents: () => assert.fail(), close: async () => {} },
-    files: () => assert.fail(),
-    ready: async () => {},
-    leases: base.throughline.storage.leases,
-    cluster: base.throughline.storage.cluster,
+  const listeners = new Set<(told: typeof report) => void>();
+  const storage = changed(openMemoryStorage(), {
     repairs: () => [report],
-    onRepair: (listener: typeof tell) => {
-      tell = listener;
-      return () => {
-        isHeard = false;
-      };
+    onRepair: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
-    [Symbol.asyncDispose]: async () => {},
-  };
-  const { turns } = base;
-  const throughline = { ...base.throughline, storage };
-  const server = createServer({ throughline, turns, version: "1.2.3" });
-  const ask = (path: string) =>
-    server.fetch(
-      new Request(`http://127.0.0.1:7423${path}`, { headers: { host: "127.0.0.1:7423" } }),
-    );
-  const events = eventsOf((await ask("/api/events")).body);
+  });
+  const throughline = await openThroughline({ storage });
+  const others = listeners.size;
+  const c = await companion([], { throughline, version: "1.2.3" });
+  const events = eventsOf((await c.ask("/api/events")).body);
   await events.next();
-  tell(report);
+  for (const tell of listeners) tell(report);
   assert.deepEqual((await events.next()).value, { name: "repair", data: report });
-  const health = await jsonOf(await ask("/healthz"), 200);
+  const health = await c.get("/healthz");
   assert.deepEqual([health.status, health.version, health.repairs], ["degraded", "1.2.3", 1]);
-  const metrics = await (await ask("/metrics")).text();
+  const metrics = await (await c.ask("/metrics")).text();
   assert.match(metrics, /throughline_repairs_total\{kind="torn_tail"\} 2/);
-  await server.close();
-  assert.equal(isHeard, false, "a server that closed listens no more");
+  await c.server.close();
+  assert.equal(listeners.size, others, "a server that closed listens no more");
 });
 
 test("one more watcher than the limit is busy, until one leaves; a HEAD opens none, and a quiet stream says that it is there", async () => {

@@ -9,11 +9,12 @@ import { ThroughlineError } from "../../src/core/errors.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import type { Logger } from "../../src/core/logger.ts";
 import type { DocumentStore } from "../../src/core/storage/document-store.ts";
-import type { LogProjection, LogRecord, LogStore } from "../../src/core/storage/log-store.ts";
+import type { LogProjection, LogStore } from "../../src/core/storage/log-store.ts";
 import { openMemoryStorage } from "../../src/core/storage/memory/memory-storage.ts";
 import { LocalLeases } from "../../src/core/storage/one-process.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
+import { changed } from "./changed.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
 
@@ -49,35 +50,21 @@ export class KeptStorage implements Storage {
 
   logs(collection: string, projection: LogProjection): LogStore {
     const inner = this.#inner.logs(collection, projection);
-    const append = inner.append.bind(inner);
-    const page = inner.page.bind(inner);
-    return new Proxy(inner, {
-      get: (target, name) => {
-        if (name === "append") {
-          return async (key: string, records: readonly LogRecord[], ...rest: []) => {
-            if (key === "moods" && this.fails.moods) throw unavailable();
-            return append(key, records, ...rest);
-          };
-        }
-        if (name === "page") {
-          return async (...args: Parameters<typeof page>) => {
-            if (collection === "chats" && this.fails.chats) throw unavailable();
-            return page(...args);
-          };
-        }
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === "function" ? value.bind(target) : value;
+    return changed(inner, {
+      append: async (key, ...rest) => {
+        if (key === "moods" && this.fails.moods) throw unavailable();
+        return inner.append(key, ...rest);
+      },
+      page: async (...args) => {
+        if (collection === "chats" && this.fails.chats) throw unavailable();
+        return inner.page(...args);
       },
     });
   }
 
   documents(collection: string): DocumentStore {
     const inner = this.#inner.documents(collection);
-    return {
-      read: (...args) => inner.read(...args),
-      delete: (key) => inner.delete(key),
-      forgetCopies: (key) => inner.forgetCopies(key),
-      keys: () => inner.keys(),
+    return changed(inner, {
       write: async (key, value, options) => {
         const copy = structuredClone(value) as JsonObject;
         if (key === "session") this.writes.push(copy);
@@ -85,7 +72,7 @@ export class KeptStorage implements Storage {
         if (this.fails.documents) throw unavailable();
         return inner.write(key, copy, options);
       },
-    };
+    });
   }
 
   files = (collection: string) => this.#inner.files(collection);

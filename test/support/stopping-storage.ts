@@ -1,7 +1,6 @@
-import type { DocumentStore } from "../../src/core/storage/document-store.ts";
-import type { FileStore } from "../../src/core/storage/file-store.ts";
-import type { LogStore } from "../../src/core/storage/log-store.ts";
 import type { Storage } from "../../src/core/storage/storage.ts";
+import { changed } from "./changed.ts";
+import { kept } from "./kept-storage.ts";
 
 /** What a process ends with that is killed at a write. */
 export class Stopped extends Error {
@@ -18,53 +17,23 @@ export interface StopAt {
 /** A storage whose user is killed at one of its writes. For tests. */
 export function stoppingStorage(storage: Storage, { write, when }: StopAt): Storage {
   let writes = 0;
-  const watched = <A extends readonly unknown[], R>(call: (...args: A) => Promise<R>) => {
-    return async (...args: A): Promise<R> => {
-      writes++;
-      if (write > 0 && (writes > write || (writes === write && when === "before"))) {
-        throw new Stopped();
-      }
-      const result = await call(...args);
-      if (writes === write) throw new Stopped();
-      return result;
-    };
-  };
-  const logs = (store: LogStore): LogStore => ({
-    append: watched((...args) => store.append(...args)),
-    erase: watched((...args) => store.erase(...args)),
-    delete: watched((key) => store.delete(key)),
-    tail: (...args) => store.tail(...args),
-    page: (...args) => store.page(...args),
-    read: (...args) => store.read(...args),
-    find: (...args) => store.find(...args),
-    findAll: (...args) => store.findAll(...args),
-    list: (options) => store.list(options),
-    search: (...args) => store.search(...args),
+  const watched = <T extends object>(store: T, names: readonly (keyof T)[]): T =>
+    changed(store, (name) => {
+      if (!names.includes(name as keyof T)) return undefined;
+      const call = Reflect.get(store, name) as (...args: readonly unknown[]) => Promise<unknown>;
+      return async (...args: readonly unknown[]) => {
+        writes++;
+        if (write > 0 && (writes > write || (writes === write && when === "before"))) {
+          throw new Stopped();
+        }
+        const result = await Reflect.apply(call, store, args);
+        if (writes === write) throw new Stopped();
+        return result;
+      };
+    });
+  return changed(kept(storage), {
+    logs: (...args) => watched(storage.logs(...args), ["append", "erase", "delete"]),
+    documents: (collection) => watched(storage.documents(collection), ["write", "delete"]),
+    files: (collection) => watched(storage.files(collection), ["put", "delete"]),
   });
-  const documents = (store: DocumentStore): DocumentStore => ({
-    read: (...args) => store.read(...args),
-    write: watched((...args) => store.write(...args)),
-    delete: watched((key) => store.delete(key)),
-    forgetCopies: (key) => store.forgetCopies(key), // no write: nothing is stored by it
-    keys: () => store.keys(),
-  });
-  const files = (store: FileStore): FileStore => ({
-    put: watched((...args) => store.put(...args)),
-    delete: watched((...args) => store.delete(...args)),
-    get: (...args) => store.get(...args),
-    list: (key) => store.list(key),
-    keys: () => store.keys(),
-  });
-  const close = async () => undefined;
-  return {
-    leases: storage.leases,
-    cluster: storage.cluster,
-    logs: (collection, projection) => logs(storage.logs(collection, projection)),
-    documents: (collection) => documents(storage.documents(collection)),
-    files: (collection) => files(storage.files(collection)),
-    ready: () => storage.ready(),
-    repairs: () => storage.repairs(),
-    onRepair: (listener) => storage.onRepair(listener),
-    ...{ close, [Symbol.asyncDispose]: close },
-  };
 }
