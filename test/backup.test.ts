@@ -1,7 +1,5 @@
 // `backup` and `restore` as commands, on real homes and beside real processes.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import fs from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -9,36 +7,28 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { encodeDocument } from "../src/core/storage/files/document-file.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import { bytesUnder, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { bytesUnder, Child, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
 
 /** A process that writes the home, and what it acknowledged so far. */
 function startWriter(t: TestContext, home: string) {
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, "support/backup-child.ts"), home],
-    {
-      stdio: ["pipe", "pipe", "inherit"],
-    },
-  );
-  t.after(() => child.kill("SIGKILL"));
+  const script = join(import.meta.dirname, "support/backup-child.ts");
+  const writer = new Child(t, process.execPath, [script, home], {});
   const said: number[] = [];
   const gone: { readonly gone: number; readonly at: number }[] = [];
-  createInterface({ input: child.stdout }).on("line", (line) => {
+  createInterface({ input: writer.child.stdout }).on("line", (line) => {
     const note = JSON.parse(line);
     if (note.said === undefined) gone.push(note);
     else said.push(note.said);
   });
-  const ended = once(child, "close");
   return {
     said,
     gone,
     /** After some more messages, with what they left in the journal. */
     async kill() {
-      child.stdin.write("keep");
+      writer.child.stdin.write("keep");
       const wanted = said.length + 6;
       while (said.length < wanted) await wait(5);
-      child.kill("SIGKILL");
-      await ended;
+      await writer.kill();
     },
   };
 }

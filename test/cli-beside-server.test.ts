@@ -1,9 +1,6 @@
 // The commands on chats, while a server has the home: what they do and print is as without it.
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import fs from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -16,6 +13,7 @@ import {
   serveHere,
   temporaryDirectory,
 } from "./support/command-line.ts";
+import { noteOther } from "./support/loopback.ts";
 import { openAiServer } from "./support/openai-server.ts";
 
 /** A home with chats in every state that the commands show. */
@@ -48,24 +46,6 @@ async function homeWithChats(t: TestContext): Promise<string> {
     });
   }
   return home;
-}
-
-/** Notes another server as the one that has the home, in the place of a holder that serves nothing. */
-async function noteOther(
-  home: string,
-  answer: (response: ServerResponse, request: IncomingMessage) => unknown,
-) {
-  const other = createServer((request, response) => answer(response, request));
-  other.listen(0, "127.0.0.1");
-  await once(other, "listening");
-  const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-  const note = join(home, "lock.json");
-  fs.writeFileSync(note, JSON.stringify({ ...JSON.parse(fs.readFileSync(note, "utf8")), url }));
-  const close = () => {
-    other.close();
-    other.closeAllConnections();
-  };
-  return { url, close };
 }
 
 /** Replaces what differs from home to home: times, made ids, and runs. */
@@ -227,12 +207,14 @@ test("a server that is gone, refuses, or is no server of ours gives an error wit
     [200, "<h1>Hello</h1>"],
   ];
   let [status, body] = answers[0] ?? [0, ""];
-  const { url, close } = await noteOther(home, (response) => response.writeHead(status).end(body));
+  const { url, close } = await noteOther(home, (_, response) => {
+    response.writeHead(status).end(body);
+  });
   const errors: string[] = [];
   for ([status, body] of answers) {
     errors.push((await runCli(["sessions", "show", "seen"], { home })).err);
   }
-  close();
+  await close();
   errors.push((await runCli(["sessions", "show", "seen"], { home })).err);
   const says = [
     "refused this: The home is being opened.",
@@ -266,7 +248,7 @@ test("a server that has not begun to answer after 10 s is given up", async (t) =
     err.startsWith(`error: the server at ${url} has this home, and does not answer [`),
     err,
   );
-  close();
+  await close();
 });
 
 test("what no path leads to, a model by its URL and a window are refused, and nothing is shown, changed or forgotten", async (t) => {
@@ -342,7 +324,7 @@ test("a server that is killed while it forgets: the command says that it may be 
   const home = await homeWithChats(t);
   await using _ = await openThroughline({ home });
   // A server that takes the request and ends.
-  const { url, close } = await noteOther(home, (response, request) => {
+  const { url, close } = await noteOther(home, (request, response) => {
     if (request.method === "DELETE") response.socket?.destroy();
     else response.end('{"version":"9.9.9","status":"ok","row":{}}');
   });
@@ -358,5 +340,5 @@ test("a server that is killed while it forgets: the command says that it may be 
     `error: the server at ${url} ended before it had answered: it may have done this [THROUGHLINE_OUTCOME_UNKNOWN]`,
   );
   assert.match(wayOut ?? "", /^See what is there/);
-  close();
+  await close();
 });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import os from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
 import { takeLease } from "../src/core/storage/files/lease.ts";
+import { Child } from "./support/command-line.ts";
 
 interface Answer {
   readonly held: boolean;
@@ -19,15 +19,11 @@ interface Answer {
 const noSignals = process.platform === "win32" && "Windows has no SIGSTOP, and keeps names in use";
 
 /** Another process that tries to take the home. */
-class Contender {
-  readonly child: ChildProcessWithoutNullStreams;
-  readonly #lines: AsyncIterator<string>;
+class Contender extends Child {
+  readonly #lines = this.lines();
 
   constructor(t: TestContext, home: string) {
-    const script = join(import.meta.dirname, "support/take-lease.ts");
-    this.child = spawn(process.execPath, [script, home]);
-    this.#lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
-    t.after(() => this.child.kill("SIGKILL"));
+    super(t, process.execPath, [join(import.meta.dirname, "support/take-lease.ts"), home], {});
   }
 
   async answer(): Promise<Answer> {
@@ -39,18 +35,6 @@ class Contender {
   check(): Promise<Answer> {
     this.child.stdin.write("check\n");
     return this.answer();
-  }
-
-  async end(): Promise<void> {
-    const exited = once(this.child, "exit");
-    this.child.stdin.end();
-    await exited;
-  }
-
-  async kill(): Promise<void> {
-    const exited = once(this.child, "exit");
-    this.child.kill("SIGKILL");
-    await exited;
   }
 }
 
@@ -77,7 +61,7 @@ test(`of two processes started at once, ${rounds} times, exactly one gets the ho
     const [a, b] = await Promise.all([both[0].answer(), both[1].answer()]);
     assert.notEqual(a.held, b.held, `round ${round}`);
     assertRefusedBy(both[a.held ? 0 : 1].child.pid, a.held ? b : a);
-    await Promise.all(both.map((process) => process.end()));
+    await Promise.all(both.map((process) => process.ended("")));
   }
 });
 

@@ -1,12 +1,10 @@
 // The robot of examples/robot, in a process of its own beside a real server: each is killed twice.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { type TestContext, test } from "node:test";
-import { Process, runCli } from "./support/command-line.ts";
+import { Child, Process, runCli } from "./support/command-line.ts";
 import { newHome, up } from "./support/companion-home.ts";
 import { redJpeg } from "./support/feedback-packages.ts";
 import { HeldClock } from "./support/held-clock.ts";
@@ -31,17 +29,13 @@ test("the guide shows the robot as it is tested, in at most 80 lines", () => {
 
 /** The run of a robot. */
 class Robot {
-  readonly #child: ChildProcess;
+  readonly #process: Child;
   readonly #lines: AsyncIterator<string>;
   readonly #passed: string[] = [];
 
   constructor(t: TestContext, url: string, name: string, camera: string) {
-    const stdio = ["pipe", "pipe", "inherit"] as const;
-    const child = spawn(python, [program, url, name, camera], { stdio: [...stdio] });
-    this.#child = child;
-    assert.ok(child.stdout);
-    this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-    t.after(() => this.kill());
+    this.#process = new Child(t, python, [program, url, name, camera], {});
+    this.#lines = this.#process.lines();
   }
 
   /** What it printed after this word, in lines that were not asked for yet. */
@@ -51,13 +45,13 @@ class Robot {
       const [line] = at < 0 ? [] : this.#passed.splice(at, 1);
       if (line !== undefined) return line.slice(word.length + 1);
       const { value, done } = await this.#lines.next();
-      assert.ok(!done, `it ended before it printed ${word}`);
+      assert.ok(!done, `it ended before it printed ${word}: ${this.#process.err.text}`);
       this.#passed.push(value);
     }
   }
 
   senses(sense: object): void {
-    this.#child.stdin?.write(`${JSON.stringify(sense)}\n`);
+    this.#process.child.stdin.write(`${JSON.stringify(sense)}\n`);
   }
 
   async does(sense: object): Promise<void> {
@@ -71,15 +65,12 @@ class Robot {
   }
 
   async ends(): Promise<void> {
-    this.#child.stdin?.end();
-    assert.deepEqual(await once(this.#child, "close"), [0, null]);
+    const { code, err } = await this.#process.ended("");
+    assert.equal(code, 0, err);
   }
 
   async kill(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const gone = once(this.#child, "close");
-    this.#child.kill("SIGKILL");
-    await gone;
+    await this.#process.kill();
   }
 }
 

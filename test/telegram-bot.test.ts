@@ -1,9 +1,7 @@
 // The bot of examples/telegram, as the guide shows it, in a process of its own against a server that speaks
 // Telegram's Bot API: refused, rate-limited, cut off and killed.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
-import { once } from "node:events";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +9,7 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { openThroughline } from "../src/index.ts";
 import { type Random, seededRandom } from "../src/testing/random.ts";
+import { Child } from "./support/command-line.ts";
 import { imported } from "./support/document-program.ts";
 import { compileCache } from "./support/program.ts";
 import { echoOf } from "./support/telegram-model.ts";
@@ -28,33 +27,21 @@ async function world(t: TestContext) {
   const text = imported(example).replace("offlineResponder()", "echo()");
   assert.ok(text.includes(" echo()"));
   fs.writeFileSync(path, `import { echo } from "../support/telegram-model.ts";\n${text}`);
-  const bots = new Set<ChildProcess>();
+  const bots = new Set<Child>();
   t.after(async () => {
-    for (const bot of bots) await killed(bot);
+    for (const bot of bots) await bot.kill();
     await telegram.close();
     for (const path of [programs, folder]) fs.rmSync(path, { recursive: true });
   });
   const start = (variables: Readonly<Record<string, string>> = {}) => {
     const env = { TELEGRAM_URL: url, TELEGRAM_TOKEN: "1:x", STATE_DIRECTORY: folder };
-    const bot = spawn(process.execPath, [path], {
+    const bot = new Child(undefined, process.execPath, [path], {
       env: { ...env, ...variables, HOME: folder, PATH: "", NODE_COMPILE_CACHE: compileCache },
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    const errors = { text: "" };
-    bot.stderr.setEncoding("utf8").on("data", (more) => {
-      errors.text += more;
     });
     bots.add(bot);
-    return Object.assign(bot, { errors });
+    return bot;
   };
   return { telegram, start, home: join(folder, "home") };
-}
-
-async function killed(bot: ChildProcess): Promise<void> {
-  if (bot.exitCode !== null || bot.signalCode !== null) return;
-  const gone = once(bot, "close");
-  bot.kill("SIGKILL");
-  await gone;
 }
 
 const sentTo = (telegram: TelegramServer, chat: number) =>
@@ -91,7 +78,7 @@ test("a person whose answer is refused, limited or cut off keeps no other from a
   }
   assert.deepEqual(sentTo(telegram, 1), ["1: I am back"]);
   assert.equal(telegram.impatient, 0);
-  assert.equal(bot.exitCode, null);
+  assert.equal(bot.child.exitCode, null);
 });
 
 test("a long answer comes in pieces that end with a line or a word, or else a whole character", async (t) => {
@@ -151,7 +138,7 @@ test("a person whom the model fails is told once, and answered at the next start
     telegram.say(chat, "Hi");
     const bot = start({ MODEL: "away" });
     await telegram.until(isOver(telegram));
-    await killed(bot);
+    await bot.kill();
   }
   start();
   await telegram.until(() => telegram.delivered.length >= 4);
@@ -164,9 +151,9 @@ test("a bot whose token is revoked ends with an exit code that says so", async (
   const { telegram, start } = await world(t);
   telegram.isRevoked = true;
   const bot = start();
-  const [code] = await once(bot, "close");
+  const { code, err } = await bot.ended();
   assert.equal(code, 1);
-  assert.match(bot.errors.text, /getUpdates: Unauthorized/);
+  assert.match(err, /getUpdates: Unauthorized/);
 });
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
@@ -200,7 +187,7 @@ test(`${size.messages} messages of 20 people are answered by a bot that is kille
     const isStarting = random(4) === 0;
     if (!isStarting) await telegram.until(() => telegram.delivered.length >= enough);
     await wait(random(isStarting ? 400 : 20));
-    await killed(bot);
+    await bot.kill();
   }
   while (telegram.said < size.messages) say();
   start();

@@ -1,11 +1,10 @@
 // RELIABILITY.md, test technique 13: a process that is stopped while it holds a chat, and goes on when
 // another one has it, writes nothing.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { openPostgresStorage } from "../../src/postgres/postgres.ts";
 import { contractProjection, everything } from "../../src/testing/log-store-contract-fixtures.ts";
+import { Child } from "../support/command-line.ts";
 import { noPostgres, withPostgres } from "../support/test-postgres.ts";
 
 const reason = noPostgres();
@@ -14,17 +13,12 @@ const url = (await server?.newDatabase()) ?? "";
 const leaseMs = 700;
 
 /** The lines of a process that holds a chat, in order. */
-function holder(key: string) {
-  const child = spawn(
-    process.execPath,
-    ["test/support/postgres-holder.ts", url, key, String(leaseMs)],
-    {
-      stdio: ["ignore", "pipe", "inherit"],
-    },
-  );
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+function holder(t: TestContext, key: string) {
+  const args = ["test/support/postgres-holder.ts", url, key, String(leaseMs)];
+  const running = new Child(t, process.execPath, args, {});
+  const lines = running.lines();
   return {
-    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    kill: (signal: NodeJS.Signals) => running.child.kill(signal),
     async line(): Promise<{ readonly n?: number; readonly codes?: readonly string[] }> {
       return JSON.parse((await lines.next()).value ?? "{}");
     },
@@ -40,8 +34,7 @@ for (const appends of [1, 7, 40]) {
     await using storage = await openPostgresStorage({ pool, durability: "process", leaseMs });
     const log = storage.logs("chats", contractProjection);
     const key = `chat:${appends}`;
-    const stopped = holder(key);
-    t.after(() => stopped.kill("SIGKILL"));
+    const stopped = holder(t, key);
     let acknowledged = 0;
     while (acknowledged < appends) acknowledged = (await stopped.line()).n ?? 0;
     stopped.kill("SIGSTOP");

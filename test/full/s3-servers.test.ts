@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { accessSync, constants, readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, open, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { test } from "node:test";
@@ -24,6 +23,7 @@ import { S3Bucket } from "../../src/moments/s3/s3-bucket.ts";
 import { bucketSink } from "../../src/moments/upload/bucket-sink.ts";
 import { forgetInBucket } from "../../src/moments/upload/in-bucket.ts";
 import { Outbox } from "../../src/moments/upload/outbox.ts";
+import { freePort } from "../support/loopback.ts";
 import { S3Server } from "../support/s3/s3-server.ts";
 import { type SamplePackage, samplePackage } from "../support/s3/sample-package.ts";
 
@@ -257,15 +257,9 @@ function stopProcesses(directory: string): void {
 }
 
 async function freePorts(count: number): Promise<readonly number[]> {
-  const found: number[] = [];
-  while (found.length < count) {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const address = server.address();
-    if (typeof address === "object" && address !== null) found.push(address.port);
-    await new Promise((resolve) => server.close(resolve));
-  }
-  return found;
+  const found = new Set<number>();
+  while (found.size < count) found.add(await freePort());
+  return [...found];
 }
 
 function isInstalled(program: string): boolean {

@@ -1,7 +1,5 @@
 // A chat page without a browser: the SDK's own chat and transport, over HTTP, against the routes.
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import type { ReadableStream as NodeStream } from "node:stream/web";
 import type { TestContext } from "node:test";
@@ -20,26 +18,18 @@ import { type ChatRoutes, chatRoutes } from "../../src/adapters/ai-sdk/chat-rout
 import { loadMessages } from "../../src/adapters/ai-sdk/load-messages.ts";
 import type { ChatTurn, UIAnswer } from "../../src/adapters/ai-sdk/make-answer.ts";
 import { openThroughline, type Throughline } from "../../src/core/throughline.ts";
+import { loopback } from "./loopback.ts";
 import { type AiStep, scriptedAiModel } from "./scripted-ai-model.ts";
 
 /** The routes behind a real server. */
 export async function chatServer(routes: ChatRoutes) {
   let asked = 0;
-  const server = createServer((incoming, outgoing) => {
-    void serve(routes, incoming, outgoing);
+  const server = await loopback((incoming, outgoing) => {
     asked++;
+    return serve(routes, incoming, outgoing);
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  return {
-    api: `http://127.0.0.1:${port}/api/chat`,
-    /** How many requests the routes were given. */
-    asked: () => asked,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
+  /** `asked`: how many requests the routes were given. */
+  return { ...server, api: `${server.url}/api/chat`, asked: () => asked };
 }
 
 async function serve(routes: ChatRoutes, incoming: IncomingMessage, outgoing: ServerResponse) {

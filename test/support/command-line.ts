@@ -1,10 +1,15 @@
 // The command line for tests: as a call in this process, and as a process of its own.
 import assert from "node:assert/strict";
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import {
+  type ChildProcessWithoutNullStreams,
+  type SpawnOptionsWithoutStdio,
+  spawn,
+} from "node:child_process";
 import { once } from "node:events";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { PassThrough, Readable, Writable } from "node:stream";
 import type { TestContext } from "node:test";
 import { run } from "../../src/app/program.ts";
@@ -13,13 +18,13 @@ import type { EndSignal, Io } from "../../src/cli/io.ts";
 import { compileCache, program } from "./program.ts";
 
 /** The processes that a test started. */
-const processes = new WeakMap<TestContext, Set<Process>>();
+const processes = new WeakMap<TestContext, Set<Child>>();
 
 /** Kills what the test started, and waits until it is gone. */
 async function endProcesses(t: TestContext): Promise<void> {
   const started = [...(processes.get(t) ?? [])];
   for (const { child } of started) child.kill("SIGKILL");
-  await Promise.all(started.map((process) => process.ended()));
+  await Promise.all(started.map((child) => child.ended()));
 }
 
 /** A directory that is gone after the test, as whatever the test started is before. */
@@ -148,8 +153,8 @@ export function postTo(
   });
 }
 
-/** A command line in a process of its own; killed after its test, if it has one, if it is still there. */
-export class Process {
+/** A process of its own; killed after its test, if it has one, if it is still there. */
+export class Child {
   readonly child: ChildProcessWithoutNullStreams;
   readonly startedAt = performance.now();
   readonly out = new Collected();
@@ -158,23 +163,11 @@ export class Process {
 
   constructor(
     t: TestContext | undefined,
+    command: string,
     args: readonly string[],
-    options: {
-      readonly home: string;
-      readonly variables?: Variables;
-      readonly node?: readonly string[];
-      readonly uid?: number;
-    },
+    options: SpawnOptionsWithoutStdio,
   ) {
-    const { home, node = [], uid } = options;
-    this.child = spawn(process.execPath, [...node, program, ...args], {
-      // A home of the user's own that is nobody's: what goes astray is seen.
-      env: {
-        ...{ HOME: join(home, ".."), PATH: "", NODE_COMPILE_CACHE: compileCache },
-        ...variablesFor(home, options.variables),
-      },
-      ...(uid === undefined ? {} : { uid, gid: uid }),
-    });
+    this.child = spawn(command, args, options);
     this.child.stdin.on("error", () => undefined); // it may end before it reads
     this.child.stdout.pipe(this.out);
     this.child.stderr.pipe(this.err);
@@ -203,6 +196,34 @@ export class Process {
   async prints(words: string | RegExp): Promise<void> {
     const ended = this.#ended.then(({ err }) => Promise.reject(new Error(`it ended: ${err}`)));
     await Promise.race([this.out.has(words), ended]);
+  }
+
+  /** What it prints from now on, line by line. */
+  lines(): AsyncIterator<string> {
+    return createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();
+  }
+}
+
+/** A command line in a process of its own. */
+export class Process extends Child {
+  constructor(
+    t: TestContext | undefined,
+    args: readonly string[],
+    options: {
+      readonly home: string;
+      readonly variables?: Variables;
+      readonly node?: readonly string[];
+      readonly uid?: number;
+    },
+  ) {
+    const { home, node = [], uid } = options;
+    // A home of the user's own that is nobody's: what goes astray is seen.
+    const env = {
+      ...{ HOME: join(home, ".."), PATH: "", NODE_COMPILE_CACHE: compileCache },
+      ...variablesFor(home, options.variables),
+    };
+    const user = uid === undefined ? {} : { uid, gid: uid };
+    super(t, process.execPath, [...node, program, ...args], { env, ...user });
   }
 
   /** The address that `serve` prints. */

@@ -1,10 +1,8 @@
 // Processes that are killed while they use the product.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { Collected } from "./command-line.ts";
+import { Child } from "./command-line.ts";
 import { compileCache } from "./program.ts";
 
 /** The program, which takes the name of a door and its arguments. */
@@ -23,16 +21,13 @@ export async function killed(
   { once: noted, delayMs = 0 }: Kill = {},
 ): Promise<readonly string[]> {
   const env = { ...process.env, NODE_COMPILE_CACHE: compileCache };
-  const child = spawn(process.execPath, [killChild, door, ...args], { env });
-  const [out, errors] = [new Collected(), new Collected()];
-  child.stdout.pipe(out);
-  child.stderr.pipe(errors);
-  const ended = once(child, "close");
+  const running = new Child(undefined, process.execPath, [killChild, door, ...args], { env });
   if (noted !== undefined) {
-    await Promise.race([out.has(noted), ended.then(() => assert.fail(errors.text))]);
+    await running.prints(noted);
     await wait(delayMs);
-    child.kill("SIGKILL");
+    running.child.kill("SIGKILL");
   }
-  assert.deepEqual(await ended, [null, "SIGKILL"], errors.text);
-  return out.text.split("\n").slice(0, -1);
+  const { out, err } = await running.ended();
+  assert.equal(running.child.signalCode, "SIGKILL", err);
+  return out.split("\n").slice(0, -1);
 }

@@ -2,15 +2,13 @@
 // directory is opened as the next start would: every package there is verified byte by byte, and
 // what is there, what was reported, and what the dead process was told are compared.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import type { RepairReport } from "../../src/core/storage/storage.ts";
 import { placeOf } from "../../src/moments/directory/names.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
+import { Child } from "./command-line.ts";
 import { killChild } from "./killed.ts";
 
 export interface ExitPlan {
@@ -85,14 +83,11 @@ export async function recordAndEnd(changes: Partial<ExitPlan> & Pick<ExitPlan, "
 }
 
 async function runChild(plan: ExitPlan) {
-  const running = spawn(process.execPath, [killChild, "moments-exit", JSON.stringify(plan)], {
-    stdio: ["ignore", "pipe", plan.end === "throw" ? "ignore" : "inherit"],
-  });
-  const [said, [code, signal]] = await Promise.all([
-    text(running.stdout),
-    once(running, "close") as Promise<[number | null, NodeJS.Signals | null]>,
-  ]);
-  return { said, code, signal };
+  const args = [killChild, "moments-exit", JSON.stringify(plan)];
+  const running = new Child(undefined, process.execPath, args, {});
+  const { code, out, err } = await running.ended();
+  assert.ok(err === "" || plan.end === "throw", err);
+  return { said: out, code, signal: running.child.signalCode };
 }
 
 function tracesIn(path: string): ReadonlySet<string> {

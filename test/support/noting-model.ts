@@ -1,8 +1,8 @@
 // A model behind OpenAI's chat protocol that takes its time and notes when it speaks in which chat: what
 // several servers ask it is seen in one place, by one clock.
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
+import { bodyOf, loopback } from "./loopback.ts";
 import { chatStream } from "./openai-server.ts";
 
 /** What is said to it: the chat, and what else it takes to know the message again. */
@@ -51,10 +51,9 @@ export async function notingModel(pauseMs: () => number): Promise<NotingModel> {
     for (const each of [...looking]) each();
   };
   const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const sent = await bodyOf(incoming);
     const open = gate;
-    const note = noteOf(Buffer.concat(chunks).toString());
+    const note = noteOf(sent.toString());
     spoken.push(note);
     const closed = new Promise<void>((resolve) => response.once("close", resolve));
     void closed.then(() => {
@@ -65,13 +64,9 @@ export async function notingModel(pauseMs: () => number): Promise<NotingModel> {
     look();
     await speak(response, note, { pauseMs, open, closed });
   };
-  const server = createServer((incoming, response) => {
-    serve(incoming, response).catch(() => response.destroy()); // whoever asked is gone
-  });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as AddressInfo;
+  const server = await loopback(serve);
   return {
-    name: `http://127.0.0.1:${port}/v1#noting-1`,
+    name: `${server.url}/v1#noting-1`,
     spoken,
     async until(find) {
       const { promise, resolve } = Promise.withResolvers<NonNullable<ReturnType<typeof find>>>();
@@ -97,10 +92,7 @@ export async function notingModel(pauseMs: () => number): Promise<NotingModel> {
       };
       return { pass, free };
     },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((done) => server.close(done));
-    },
+    [Symbol.asyncDispose]: server.close,
   };
 }
 

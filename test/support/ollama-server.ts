@@ -1,8 +1,7 @@
 // An Ollama on loopback whose answers are made by the caller: it lists its models, says which of them take
 // pictures, and speaks OpenAI's chat protocol, as Ollama does.
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { bodyOf, loopback } from "./loopback.ts";
 import { chatStream } from "./openai-server.ts";
 
 export interface AskedMessage {
@@ -25,9 +24,7 @@ export interface OllamaOptions {
 export async function ollamaServer({ models, answer }: OllamaOptions) {
   const asked: Asked[] = [];
   const respond = async (request: IncomingMessage, response: ServerResponse) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    const body = JSON.parse(Buffer.concat(chunks).toString() || "{}");
+    const body = JSON.parse((await bodyOf(request)).toString() || "{}");
     if (request.url === "/api/tags") {
       response.end(JSON.stringify({ models: Object.keys(models).map((name) => ({ name })) }));
     } else if (request.url === "/api/show") {
@@ -39,20 +36,7 @@ export async function ollamaServer({ models, answer }: OllamaOptions) {
       response.end(stream.replaceAll('"served-1"', JSON.stringify(body.model)));
     }
   };
-  const server = createServer((request, response) => void respond(request, response));
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const close = async () => {
-    server.closeAllConnections();
-    await new Promise((done) => server.close(done));
-  };
-  return {
-    url: `http://127.0.0.1:${port}`,
-    asked: asked as readonly Asked[],
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  return { ...(await loopback(respond)), asked: asked as readonly Asked[] };
 }
 
 /** The words of a message, without its pictures. */

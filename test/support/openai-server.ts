@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { bodyOf, loopback } from "./loopback.ts";
 
 /** How one request is answered. Without fields: "Hello from the model.", with usage, whole. */
 export interface Reply {
@@ -39,32 +39,18 @@ export async function openAiServer(
 ) {
   const requests: SeenRequest[] = [];
   const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const sent = await bodyOf(incoming);
     const gone = new Promise<void>((resolve) => {
       response.on("close", () => response.writableFinished || resolve());
     });
     const key = incoming.headers.authorization?.replace("Bearer ", "");
-    const body = JSON.parse(Buffer.concat(chunks).toString() || "{}");
+    const body = JSON.parse(sent.toString() || "{}");
     const request = { path: incoming.url ?? "", key, body, gone };
     requests.push(request);
     answer(response, await reply(requests.length - 1, request), key);
   };
-  const server = createServer((incoming, response) => {
-    serve(incoming, response).catch((error: Error) => response.destroy(error));
-  });
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const { port } = server.address() as AddressInfo;
-  const close = async () => {
-    server.closeAllConnections();
-    await new Promise((done) => server.close(done));
-  };
-  return {
-    url: `http://127.0.0.1:${port}/v1`,
-    requests: requests as readonly SeenRequest[],
-    close,
-    [Symbol.asyncDispose]: close,
-  };
+  const server = await loopback(serve);
+  return { ...server, url: `${server.url}/v1`, requests: requests as readonly SeenRequest[] };
 }
 
 function answer(response: ServerResponse, reply: Reply, key: string | undefined): void {

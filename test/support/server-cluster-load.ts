@@ -3,11 +3,10 @@
 // does, and go on. At the end all servers are killed in the middle of turns, and a new one is asked for
 // everything.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { type Random, seededRandom } from "../../src/testing/random.ts";
+import { Child } from "./command-line.ts";
 import { getJson, listChats, readChat, say } from "./kill-harness.ts";
 import { type NotingModel, notingModel, type Spoken, wordsOf } from "./noting-model.ts";
 import { ClusterServer, startCluster } from "./server-cluster.ts";
@@ -292,8 +291,7 @@ async function answerAll(url: string, chat: string): Promise<void> {
 /** A client of the cluster: its processes come and go, its journal stays. */
 class Client {
   readonly #options: ClientOptions;
-  #child: ChildProcess | undefined;
-  #ended: Promise<unknown> = Promise.resolve();
+  #process: Child | undefined;
   #lives = 0;
 
   constructor(options: ClientOptions) {
@@ -308,27 +306,21 @@ class Client {
   start(failed: (error: Error) => void): void {
     const options = { ...this.#options, seed: this.#options.seed * 1_000 + ++this.#lives };
     const script = join(import.meta.dirname, "server-cluster-client.ts");
-    const child = spawn(process.execPath, [script, JSON.stringify(options)], {
-      stdio: ["pipe", "ignore", "pipe"],
-    });
-    let errors = "";
-    child.stderr.setEncoding("utf8").on("data", (text) => {
-      errors += text;
-    });
-    this.#child = child;
-    this.#ended = once(child, "close").then(([code, signal]) => {
-      if (code !== 0 && signal !== "SIGKILL") failed(new Error(`a client ended: ${errors}`));
+    const args = [script, JSON.stringify(options)];
+    const started = new Child(undefined, process.execPath, args, {});
+    this.#process = started;
+    void started.ended().then(({ code, err }) => {
+      const isKilled = started.child.signalCode === "SIGKILL";
+      if (code !== 0 && !isKilled) failed(new Error(`a client ended: ${err}`));
     });
   }
 
   async kill(): Promise<void> {
-    this.#child?.kill("SIGKILL");
-    await this.#ended;
+    await this.#process?.kill();
   }
 
   /** It says nothing new, and ends when everything is answered. */
   async end(): Promise<void> {
-    this.#child?.stdin?.end();
-    await this.#ended;
+    await this.#process?.ended("");
   }
 }

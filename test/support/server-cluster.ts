@@ -1,12 +1,10 @@
 // Several real servers on one database, each a process with a home of its own, at addresses that stay.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import fs from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
-import { Collected } from "./command-line.ts";
+import { Child } from "./command-line.ts";
 import { killChild } from "./killed.ts";
+import { freePort } from "./loopback.ts";
 import { compileCache, program } from "./program.ts";
 
 export interface ClusterOptions {
@@ -32,9 +30,7 @@ export class ClusterServer {
   readonly #port: number;
   readonly #home: string;
   readonly #options: ClusterOptions;
-  #child: ChildProcess | undefined;
-  #ended: Promise<unknown> = Promise.resolve();
-  #err = new Collected();
+  #process: Child | undefined;
 
   private constructor(name: string, port: number, options: ClusterOptions) {
     this.url = `http://127.0.0.1:${port}`;
@@ -50,56 +46,44 @@ export class ClusterServer {
   }
 
   get errors(): string {
-    return this.#err.text;
+    return this.#process?.err.text ?? "";
   }
 
   /** Whether its process is there, and what that wrote to its standard error. */
   get state(): string {
-    const { pid, exitCode, signalCode } = this.#child ?? {};
+    const { pid, exitCode, signalCode } = this.#process?.child ?? {};
     return `process ${pid}, exit ${exitCode ?? signalCode ?? "none"}: ${this.errors}`;
   }
 
   /** Resolves when it listens. @returns how long that took, in milliseconds. */
   async start(): Promise<number> {
     const { store, model, leaseMs, directory } = this.#options;
-    const begunAt = performance.now();
-    const [file, ...command] = leaseMs === undefined ? programs.commandLine : programs.quick;
+    const command = leaseMs === undefined ? programs.commandLine : programs.quick;
     const where = ["--home", this.#home, "--port", String(this.#port), "--store", store];
-    const child = spawn(process.execPath, [file ?? "", ...command, ...where], {
-      stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        ...{ HOME: directory, PATH: "", LOG_LEVEL: "warn", THROUGHLINE_MODEL: model },
-        ...{ TEST_LEASE_MS: String(leaseMs ?? ""), NODE_COMPILE_CACHE: compileCache },
-      },
-    });
-    const [out, err] = [new Collected(), new Collected()];
-    child.stdout.pipe(out);
-    child.stderr.pipe(err);
-    this.#child = child;
-    this.#err = err;
-    this.#ended = once(child, "close");
-    const failed = this.#ended.then(() => assert.fail(`a server ended: ${err.text}`));
-    await Promise.race([out.has("listening on"), failed]);
-    failed.catch(() => undefined); // it may end as it likes from now on
-    return performance.now() - begunAt;
+    const env = {
+      ...{ HOME: directory, PATH: "", LOG_LEVEL: "warn", THROUGHLINE_MODEL: model },
+      ...{ TEST_LEASE_MS: String(leaseMs ?? ""), NODE_COMPILE_CACHE: compileCache },
+    };
+    const started = new Child(undefined, process.execPath, [...command, ...where], { env });
+    this.#process = started;
+    await started.prints("listening on");
+    return performance.now() - started.startedAt;
   }
 
   /** SIGKILL: resolves when the process is gone. */
   async kill(): Promise<void> {
-    this.#child?.kill("SIGKILL");
-    await this.#ended;
+    await this.#process?.kill();
   }
 
   /** Tells it to end, and waits until it has. */
   async end(): Promise<void> {
-    this.#child?.kill("SIGTERM");
-    const [code] = (await this.#ended) as [number | null];
+    const { code } = (await this.#process?.kill("SIGTERM")) ?? {};
     assert.equal(code, 0, this.errors);
   }
 
   /** SIGSTOP or SIGCONT. */
   signal(name: "SIGSTOP" | "SIGCONT"): void {
-    this.#child?.kill(name);
+    this.#process?.child.kill(name);
   }
 }
 
@@ -117,13 +101,4 @@ export async function startCluster(count: number, options: ClusterOptions) {
     throw error;
   }
   return { servers, [Symbol.asyncDispose]: end };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port is free");
-  return address.port;
 }

@@ -1,7 +1,7 @@
 // A program at a terminal, in which a test types.
-import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import type { TestContext } from "node:test";
-import { Collected } from "./command-line.ts";
+import { Child } from "./command-line.ts";
 
 /** Why a test that needs these programs is skipped; `false`: they are here. */
 export function skipWithout(...names: readonly string[]): string | false {
@@ -9,29 +9,18 @@ export function skipWithout(...names: readonly string[]): string | false {
   return missing === undefined ? false : `${missing} is not installed`;
 }
 
-/** Needs the program `script` of Linux, which makes a terminal. */
-export class Terminal {
-  /** What it shows, with what is typed. */
-  readonly out = new Collected();
-  readonly #child: ChildProcessWithoutNullStreams;
-
+/** Needs the program `script` of Linux, which makes a terminal. What it shows has what is typed. */
+export class Terminal extends Child {
   /** @param command a line for `sh`. It is killed after the test. */
   constructor(
     t: TestContext,
     command: string,
     options: { readonly cwd?: string; readonly env: NodeJS.ProcessEnv },
   ) {
-    this.#child = spawn("script", ["-qec", command, "/dev/null"], options);
-    this.#child.stdin.on("error", () => undefined); // it may have ended
-    this.#child.stdout.pipe(this.out);
-    const ended = new Promise((resolve) => this.#child.once("close", resolve));
-    t.after(() => {
-      this.#child.kill("SIGKILL");
-      return ended;
-    });
+    super(t, "script", ["-qec", command, "/dev/null"], options);
   }
 
   type(text: string): void {
-    this.#child.stdin.write(text);
+    this.child.stdin.write(text);
   }
 }

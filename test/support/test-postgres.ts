@@ -2,12 +2,13 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer, Socket } from "node:net";
+import { Socket } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { after } from "node:test";
 import { promisify } from "node:util";
 import pg from "pg";
+import { freePort } from "./loopback.ts";
 
 export interface TestPostgres {
   /** A database that nothing else uses, as a connection string. It goes with the server. */
@@ -197,13 +198,4 @@ function quiet(pool: pg.Pool): pg.Pool {
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port is free");
-  return address.port;
 }
