@@ -5,7 +5,14 @@ import { isThroughlineError } from "../../errors.ts";
 import type { DiskEntry, DiskFile } from "../disk/disk.ts";
 import type { Batch } from "./batch-reader.ts";
 import { fileNameOf, keyOfFileName, logName } from "./file-name.ts";
-import { isCode, isDiskError, isTemporaryName, logTemporary, unlessAbsent } from "./file-ports.ts";
+import {
+  isCode,
+  isDiskError,
+  isTemporaryName,
+  isThere,
+  logTemporary,
+  unlessAbsent,
+} from "./file-ports.ts";
 import { isSurelyOurs } from "./log-end.ts";
 import type { LogFile, LogPorts } from "./log-file.ts";
 
@@ -131,8 +138,10 @@ export async function compare(
   const open = async (key: string) => {
     const wasKnown = index.entry(key) !== undefined;
     if ((await logs.open(key)) !== undefined) return;
-    if (index.entry(key) !== undefined) isKnown = false;
-    else isRemoved ||= wasKnown;
+    const isLeft = !wasKnown || index.entry(key) !== undefined;
+    const path = pathIn(ports, fileNameOf(key));
+    if (isLeft || (await isThere(disk, path).catch(() => true))) isKnown = false;
+    else isRemoved = true;
   };
   const files = new Set(logsIn(listing));
   const { recovered } = ports.journal.segments;
