@@ -14,6 +14,7 @@ import { openFileStorage } from "../../core/storage/files/open-file-storage.ts";
 import { type Finding, Quarantine } from "../../core/storage/files/quarantine.ts";
 import { frameworkLogs } from "../../core/storage/framework-logs.ts";
 import { unlisted } from "../../core/storage/log-store.ts";
+import type { Storage } from "../../core/storage/storage.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { bytes, counted } from "../format.ts";
 import { type Check, type Checker, check } from "./doctor.ts";
@@ -106,6 +107,7 @@ async function settle(home: string): Promise<readonly Check[]> {
   try {
     storage = await openFileStorage({ home });
     const notes = await openLogs(storage);
+    await openThroughline({ storage }); // which finishes what a dead process began
     const lock = check("lock", "ok", "no other process uses this home");
     return [lock, ...notes, ...(await unansweredCheck(storage))];
   } catch (error) {
@@ -138,20 +140,24 @@ async function openLogs(storage: FileStorage): Promise<readonly Check[]> {
     const { length } = await files.list(key);
     // What is left of a file that a dead process was writing.
     if (length === 0) await files.delete(key);
-    else if (!chats.has(key)) {
-      const what = `${counted(length, "attachment")} of a chat that does not exist`;
-      const says = `chats/${printableLine(key)}: ${what}. Run: sessions forget`;
-      notes.push(check("attachments", "note", says));
-    }
+    else if (!chats.has(key)) notes.push(attachmentsAlone(key, length));
   }
   return notes;
 }
 
-async function unansweredCheck(storage: FileStorage): Promise<readonly Check[]> {
-  const { chats } = await openThroughline({ storage });
-  const { chats: waiting, cursor } = await chats.list({ unanswered: true, limit: 1_000 });
-  if (waiting.length === 0) return [];
-  const count = cursor === undefined ? counted(waiting.length, "chat") : "more than 1000 chats";
+/** Counts the chats in which a message has no answer. */
+export async function unansweredCheck(storage: Pick<Storage, "logs">): Promise<readonly Check[]> {
+  const chats = storage.logs("chats", chatProjection);
+  const { rows, cursor } = await chats.list({ label: "unanswered", limit: 1_000 });
+  if (rows.length === 0) return [];
+  const count = cursor === undefined ? counted(rows.length, "chat") : "more than 1000 chats";
   const says = `${count} with an unanswered message: sessions list --unanswered`;
   return [check("unanswered", "note", says)];
+}
+
+/** Names attachments whose chat has no log. */
+export function attachmentsAlone(chatId: string, count: number): Check {
+  const what = `${counted(count, "attachment")} of a chat that does not exist`;
+  const says = `chats/${printableLine(chatId)}: ${what}. Run: sessions forget`;
+  return check("attachments", "note", says);
 }

@@ -1,4 +1,5 @@
 import type { Check } from "../../cli/doctor/doctor.ts";
+import { attachmentsAlone, unansweredCheck } from "../../cli/doctor/home.ts";
 import { counted } from "../../cli/format.ts";
 import type { PostgresLocation } from "../../cli/store-location.ts";
 import { chatProjection } from "../../core/chat/chat-head.ts";
@@ -80,16 +81,7 @@ async function checkContent(storage: Storage): Promise<readonly Check[]> {
   if (checks.every(({ id }) => id !== "store.logs")) {
     checks.push({ id: "store.logs", status: "ok", says });
   }
-  return [...checks, ...(await unanswered(storage))];
-}
-
-async function unanswered(storage: Storage): Promise<readonly Check[]> {
-  const chats = storage.logs("chats", chatProjection);
-  const { rows, cursor } = await chats.list({ label: "unanswered", limit: 1_000 });
-  if (rows.length === 0) return [];
-  const count = cursor === undefined ? counted(rows.length, "chat") : "more than 1000 chats";
-  const says = `${count} with an unanswered message: sessions list --unanswered`;
-  return [{ id: "unanswered", status: "note", says }];
+  return [...checks, ...(await unansweredCheck(storage))];
 }
 
 const id = "attachments";
@@ -109,10 +101,8 @@ async function checkAttachments(
     const name = printableLine(key);
     const found = await files.list(key);
     if (found.length === 0) await files.delete(key);
-    if (found.length > 0 && (await logs.tail(key, 0)) === undefined) {
-      const says = `chats/${name}: ${counted(found.length, "attachment")} of a chat that does not exist. Run: sessions forget`;
-      checks.push({ id, status: "note", says });
-    }
+    if (found.length > 0 && (await logs.tail(key, 0)) === undefined)
+      checks.push(attachmentsAlone(key, found.length));
     for (const { sha256 } of found) {
       count++;
       try {
