@@ -1,11 +1,7 @@
 // Every setting of the program, once. Flags, the environment, the configuration file, the help and
 // docs/reference/configuration.md are made of this.
-import {
-  type FreshnessOptions,
-  freshnessChecks,
-  freshnessDefaults,
-} from "../core/chat/freshness.ts";
-import { workingMemoryChecks, workingMemoryDefaults } from "../core/chat/working-memory.ts";
+import { type FreshnessOptions, freshnessOptions } from "../core/chat/freshness.ts";
+import { workingMemoryOptions } from "../core/chat/working-memory.ts";
 import { type NamedProvider, namedProviders } from "../core/models/model-name.ts";
 import type { Prices } from "../core/models/prices.ts";
 import type { ModelSettings } from "../core/models/settings.ts";
@@ -157,8 +153,8 @@ export const settings = {
   }),
   workingMemoryCapacity: setting<number>({
     key: "working_memory_capacity",
-    check: workingMemoryChecks.capacity,
-    standard: `${workingMemoryDefaults.capacity}`,
+    check: workingMemoryOptions.capacity[0],
+    standard: `${workingMemoryOptions.capacity[1]}`,
     help: "how many interactions each chat's working memory holds",
   }),
   keepPhotoMetadata: setting<boolean>({
@@ -263,7 +259,8 @@ function freshness<N extends keyof FreshnessOptions>(
   name: N,
   given: Omit<Setting<FreshnessOptions[N]>, "check">,
 ): Setting<FreshnessOptions[N]> {
-  return { check: freshnessChecks[name], standard: `${freshnessDefaults[name]}`, ...given };
+  const [check, standard] = freshnessOptions[name];
+  return { check, standard: `${standard}`, ...given };
 }
 
 function listOf(names: string, [, fits]: Check, most: number): Check {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type FreshnessOptions, freshnessDefaults } from "../core/chat/freshness.ts";
+import { type FreshnessOptions, freshnessOptions } from "../core/chat/freshness.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import {
   type ModelSpec,
@@ -9,7 +9,7 @@ import {
 } from "../core/models/model-name.ts";
 import type { Prices } from "../core/models/prices.ts";
 import type { ModelSettings } from "../core/models/settings.ts";
-import { misconfigured, resolveOptions } from "../core/options.ts";
+import { maybe, misconfigured, resolveOptions } from "../core/options.ts";
 import { number, object, optional, Place, record, type Shape } from "../core/shape.ts";
 import type { Environment } from "./env.ts";
 import { findHome } from "./home.ts";
@@ -48,7 +48,7 @@ export function resolveSettings(flags: Flags, env: Environment): Settings {
   const home = findHome(flags.home, env);
   const config = readConfig(home);
   const said = firstSaid(flags as Said, env, config);
-  const freshness = Object.keys(freshnessDefaults).map((name) => [name, said[name as SettingName]]);
+  const freshness = Object.keys(freshnessOptions).map((name) => [name, said[name as SettingName]]);
   /** Where what is said of it stands, if not on the command line. */
   const placeOf = (name: "store" | "model") =>
     env[name] === undefined ? `${join(home, configName)}: ${name}` : (settings[name].env ?? name);
@@ -87,8 +87,7 @@ function allowedBy(config: Said, variable: string | undefined): readonly NamedPr
 }
 
 const keys = settingsIn("key");
-const noKeys = Object.fromEntries(keys.map(([, key]) => [key, undefined]));
-const checks = Object.fromEntries(keys.map(([name, key]) => [key, settings[name].check]));
+const options = Object.fromEntries(keys.map(([name, key]) => [key, maybe(settings[name].check)]));
 
 /**
  * Reads a home's configuration. A home without one has an empty one.
@@ -101,7 +100,7 @@ export function readConfig(home: string): Said {
   const text = readOwnFile(path);
   if (text === undefined) return {};
   return within(path, () => {
-    const file = resolveOptions("the file", jsonIn(text, path), noKeys, checks);
+    const file = resolveOptions("the file", jsonIn(text, path), options);
     const said = keys.map(([name, key]) => [name, file[key as keyof typeof file]] as const);
     const { prices: given, ...rest }: { readonly prices?: object } = Object.fromEntries(said);
     return { ...rest, prices: given && toPrices(given) };

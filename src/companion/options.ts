@@ -2,8 +2,9 @@ import { isKnownZone } from "../core/chat/reset-day.ts";
 import {
   aFunction,
   amount,
-  type Checks,
-  type Defaults,
+  byDefault,
+  maybe,
+  type Options,
   type Resolved,
   resolveOptions,
 } from "../core/options.ts";
@@ -53,26 +54,18 @@ export interface CompanionOptions {
 
 export type CompanionPorts = Throughline["ports"] & Pick<Throughline, "storage" | "chats">;
 
-const defaults = {
-  saveEveryMs: 10_000,
-  emotions: builtInEmotions,
-  memory: undefined,
-  timeZone: undefined,
-  sleepAfterBoredMs: 60_000,
-  pid: undefined,
-} as const satisfies Defaults<CompanionOptions>;
+const options = {
+  saveEveryMs: byDefault(10_000, amount("from 0")),
+  emotions: byDefault(builtInEmotions),
+  memory: maybe(aFunction),
+  timeZone: maybe(["a known IANA time zone", (value) => value === "" || isKnownZone(value)]),
+  sleepAfterBoredMs: byDefault(60_000, amount("from 0")),
+  pid: maybe(amount("from 0")),
+} satisfies Options<CompanionOptions>;
 
-const checks: Checks<CompanionOptions> = {
-  saveEveryMs: amount("from 0"),
-  memory: aFunction,
-  timeZone: ["a known IANA time zone", (value) => value === "" || isKnownZone(value)],
-  sleepAfterBoredMs: amount("from 0"),
-  pid: amount("from 0"),
-};
-
-export type CompanionSettings = Resolved<CompanionOptions, typeof defaults>;
+export type CompanionSettings = Resolved<CompanionOptions, typeof options>;
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
 export function companionSettings(given: CompanionOptions): CompanionSettings {
-  return resolveOptions("the options of a companion", given, defaults, checks);
+  return resolveOptions("the options of a companion", given, options);
 }

@@ -3,66 +3,72 @@ import { invalid, ThroughlineError } from "./errors.ts";
 /** What a value must be, as the end of "it must be ...", and whether a value is that. */
 export type Check = readonly [wanted: string, fits: (value: unknown) => boolean];
 
-type RequiredNames<O> = { [K in keyof O]-?: undefined extends O[K] ? never : K }[keyof O];
+/** Declares an option that has a default. @param check without one it must be of the default's type. */
+export function byDefault<const D>(standard: D, check = like(standard)): readonly [Check, D] {
+  return [check, standard];
+}
 
-/** Every option that may be absent, with its default; `undefined`: it has none. */
-export type Defaults<O> = {
-  readonly [K in Exclude<keyof O, RequiredNames<O>>]-?: O[K] | undefined;
+/** Declares an option that may be absent. */
+export function maybe([wanted, fits]: Check = ["there", () => true]): readonly [Check, undefined] {
+  return [[wanted, (value) => value === undefined || fits(value)], undefined];
+}
+
+/** Declares an option that must be there. */
+export function must(check: Check): readonly [Check] {
+  return [check];
+}
+
+/** Every option, once, in the order in which messages name them. */
+export type Options<O> = {
+  readonly [K in keyof O]-?: undefined extends O[K]
+    ? readonly [Check, O[K] | undefined]
+    : readonly [Check];
 };
 
-/** One for each option that is required, and for those whose default does not say what they must be. */
-export type Checks<O> = { readonly [K in keyof O]?: Check } & {
-  readonly [K in RequiredNames<O>]: Check;
-};
-
-/** Every option; one that has a default is never `undefined`. */
-export type Resolved<O, D> = {
-  readonly [K in keyof O]-?: K extends keyof D
-    ? D[K] extends undefined
-      ? O[K] | undefined
-      : Exclude<O[K], undefined>
-    : O[K];
+/** What they are; one that has a default is never `undefined`. */
+export type Resolved<O, S> = {
+  readonly [K in keyof O]-?: S extends { readonly [N in K]: readonly [Check, undefined] }
+    ? O[K] | undefined
+    : Exclude<O[K], undefined>;
 };
 
 /**
- * Checks options and fills in the defaults. An option that is `undefined` is absent; one without a check
- * must be of its default's type.
+ * Checks options and fills in the defaults. An option that is `undefined` is absent.
  *
  * @param what they are, in messages.
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: they are no object, hold a name that there is
  *   not, or a value that cannot be used.
  */
-export function resolveOptions<O extends object, D extends Defaults<O>>(
+export function resolveOptions<O extends object, S extends Options<O>>(
   what: string,
   given: O,
-  defaults: D,
-  checks: Checks<O>,
-): Resolved<O, D> {
+  options: S,
+): Resolved<O, S> {
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     throw misconfigured(`${what} must be an object`);
   }
-  const names = Object.keys({ ...defaults, ...checks });
-  const said = Object.entries(given).filter(([, value]) => value !== undefined);
+  const names = Object.keys(options);
+  const isSaid = ([, value]: readonly [string, unknown]) => value !== undefined;
+  const said = new Map<string, unknown>(Object.entries(given).filter(isSaid));
   const problems: string[] = [];
-  const unknown = said.map(([name]) => name).filter((name) => !names.includes(name));
+  const unknown = [...said.keys()].filter((name) => !names.includes(name));
   if (unknown.length > 0) {
     const some = unknown.slice(0, 5).map((name) => name.slice(0, 40));
     problems.push(`there is no ${some.join(", ")} in ${what}: there are ${names.join(", ")}`);
   }
-  const resolved: Record<string, unknown> = { ...defaults, ...Object.fromEntries(said) };
-  for (const name of names) {
-    const value = resolved[name];
-    if (value === undefined && Object.hasOwn(defaults, name)) continue;
-    const [wanted, fits] = checks[name as keyof O] ?? like(defaults[name as keyof D]);
+  const resolved: Record<string, unknown> = {};
+  const declared = Object.entries<readonly [Check, unknown?]>(options);
+  for (const [name, [[wanted, fits], standard]] of declared) {
+    const value = said.has(name) ? said.get(name) : standard;
+    resolved[name] = value;
     if (!fits(value)) problems.push(`${name} must be ${wanted}`);
   }
   if (problems.length > 0) throw misconfigured(problems.join("; "));
-  return resolved as Resolved<O, D>;
+  return resolved as Resolved<O, S>;
 }
 
-/** The check of an option that has none of its own. */
+/** The check of an option that has only a default. */
 function like(standard: unknown): Check {
-  if (standard === undefined) return ["there", () => true];
   if (typeof standard === "number") return ["a number", Number.isFinite];
   if (typeof standard === "boolean") return oneOf(true, false);
   if (typeof standard === "string") return aText;
@@ -94,6 +100,11 @@ export const anObject: Check = [
 ];
 
 export const aFunction: Check = ["a function", (value) => typeof value === "function"];
+
+export const aTextOrFunction: Check = [
+  "text or a function",
+  (value) => aText[1](value) || aFunction[1](value),
+];
 
 export const aName: Check = ["a name", (value) => typeof value === "string" && value !== ""];
 

@@ -13,10 +13,11 @@ import { type Logger, standardError, withoutWords } from "./logger.ts";
 import {
   aFunction,
   aName,
-  type Checks,
+  byDefault,
   checkArgument,
-  type Defaults,
+  maybe,
   misconfigured,
+  type Options,
   oneOf,
   type Resolved,
   resolveOptions,
@@ -80,30 +81,22 @@ export interface ThroughlineOptions {
   readonly telemetry?: Telemetry | undefined;
 }
 
-const defaults = {
-  home: undefined,
-  storage: undefined,
-  durability: "power-cut",
-  freshness: {},
-  provider: "offline",
-  model: "offline",
-  workingMemoryCapacity: 3,
-  keepPhotoMetadata: false,
-  clock: systemClock,
-  timers: systemTimers,
-  newId: randomId,
-  logger: standardError,
-  logErrors: "words",
-  telemetry: silentTelemetry,
-} as const satisfies Defaults<ThroughlineOptions>;
-
-const checks: Checks<ThroughlineOptions> = {
-  storage: ['"memory" or a storage', (value) => value === "memory" || isStorage(value)],
-  durability: durabilityCheck,
-  provider: aName,
-  model: aName,
-  logErrors: oneOf("words", "names"),
-};
+const declared = {
+  home: maybe(),
+  storage: maybe(['"memory" or a storage', (value) => value === "memory" || isStorage(value)]),
+  durability: byDefault("power-cut", durabilityCheck),
+  freshness: byDefault({}),
+  provider: byDefault("offline", aName),
+  model: byDefault("offline", aName),
+  workingMemoryCapacity: byDefault(3),
+  keepPhotoMetadata: byDefault(false),
+  clock: byDefault(systemClock),
+  timers: byDefault(systemTimers),
+  newId: byDefault(randomId),
+  logger: byDefault(standardError),
+  logErrors: byDefault("words", oneOf("words", "names")),
+  telemetry: byDefault(silentTelemetry),
+} satisfies Options<ThroughlineOptions>;
 
 /** The memories of one companion, on one storage. */
 export interface Throughline extends AsyncDisposable {
@@ -148,7 +141,7 @@ export interface Throughline extends AsyncDisposable {
  *   part of a companion, and what was added to that could not be copied over any more. Move again.
  */
 export async function openThroughline(given: ThroughlineOptions): Promise<Throughline> {
-  const resolved = resolveOptions("the options of openThroughline", given, defaults, checks);
+  const resolved = resolveOptions("the options of openThroughline", given, declared);
   const { logErrors } = resolved;
   const ownLogger = logErrors === "names" ? withoutWords(resolved.logger) : resolved.logger;
   const options = { ...resolved, logger: ownLogger };
@@ -225,7 +218,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
 const settleMs = 2_000;
 
 async function openStorage(
-  options: Resolved<ThroughlineOptions, typeof defaults>,
+  options: Resolved<ThroughlineOptions, typeof declared>,
 ): Promise<Storage> {
   const { home, storage, durability, clock, newId, logger } = options;
   if ((home === undefined) === (storage === undefined)) {

@@ -1,8 +1,11 @@
 import {
   anObject,
   aText,
-  type Checks,
-  type Defaults,
+  aTextOrFunction,
+  byDefault,
+  maybe,
+  must,
+  type Options,
   type Resolved,
   resolveOptions,
 } from "../core/options.ts";
@@ -50,31 +53,22 @@ export interface MomentsOptions {
   readonly hurtful?: ((text: string) => readonly string[]) | undefined;
 }
 
-const defaults = {
-  consent: undefined,
-  encoder: undefined,
-  mode: undefined,
-  autoRecord: false,
-  s3: undefined,
-  persona: undefined,
-  withSkills: false,
-  hurtful: () => [],
-} as const satisfies Defaults<MomentsOptions>;
+const options = {
+  consent: maybe(anObject),
+  encoder: maybe(),
+  mode: maybe(aText),
+  autoRecord: byDefault(false),
+  s3: maybe(),
+  persona: maybe(aTextOrFunction),
+  withSkills: byDefault(false),
+  hurtful: byDefault(() => []),
+  sessionId: must(["8 hexadecimal digits", (value) => /^[0-9a-f]{8}$/.test(String(value))]),
+  software: must(anObject),
+} satisfies Options<MomentsOptions>;
 
-const checks: Checks<MomentsOptions> = {
-  sessionId: ["8 hexadecimal digits", (value) => /^[0-9a-f]{8}$/.test(String(value))],
-  software: anObject,
-  consent: anObject,
-  mode: aText,
-  persona: [
-    "text or a function",
-    (value) => typeof value === "string" || typeof value === "function",
-  ],
-};
-
-export type MomentsSettings = Resolved<MomentsOptions, typeof defaults>;
+export type MomentsSettings = Resolved<MomentsOptions, typeof options>;
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
 export function momentsSettings(given: MomentsOptions): MomentsSettings {
-  return resolveOptions("the options of startMoments", given, defaults, checks);
+  return resolveOptions("the options of startMoments", given, options);
 }

@@ -5,9 +5,10 @@ import { type Logger, silentLogger } from "../core/logger.ts";
 import {
   amount,
   anObject,
-  type Checks,
-  type Defaults,
+  byDefault,
   misconfigured,
+  must,
+  type Options,
   resolveOptions,
 } from "../core/options.ts";
 import type { Epochs } from "../core/storage/cluster-leases.ts";
@@ -68,23 +69,17 @@ export interface PostgresStorageOptions {
   readonly logger?: Logger | undefined;
 }
 
-const defaults = {
-  companion: "default",
-  timeoutMs: 10_000,
-  leaseMs: 5_000,
-  durability: "power-cut",
-  clock: systemClock,
-  timers: systemTimers,
-  newId: randomId,
-  logger: silentLogger,
-} as const satisfies Defaults<PostgresStorageOptions>;
-
-const checks: Checks<PostgresStorageOptions> = {
-  pool: anObject,
-  timeoutMs: amount("above 0"),
-  leaseMs: amount("above 0"),
-  durability: durabilityCheck,
-};
+const declared = {
+  companion: byDefault("default"),
+  timeoutMs: byDefault(10_000, amount("above 0")),
+  leaseMs: byDefault(5_000, amount("above 0")),
+  durability: byDefault("power-cut", durabilityCheck),
+  clock: byDefault(systemClock),
+  timers: byDefault(systemTimers),
+  newId: byDefault(randomId),
+  logger: byDefault(silentLogger),
+  pool: must(anObject),
+} satisfies Options<PostgresStorageOptions>;
 
 /**
  * Opens a companion's logs and documents in PostgreSQL. Any number of processes may have them open.
@@ -100,7 +95,7 @@ export async function openPostgresStorage(
 ): Promise<PostgresStorage> {
   const what = "the options of openPostgresStorage";
   const { pool, companion, timeoutMs, leaseMs, durability, newId, clock, timers, logger } =
-    resolveOptions(what, options, defaults, checks);
+    resolveOptions(what, options, declared);
   checkKey(companion, "companion", longestName);
   checkPool(pool);
   const random = () => randomOf(newId());

@@ -4,7 +4,10 @@ import { type Logger, standardError, unfailing } from "../core/logger.ts";
 import {
   aName,
   anObject,
-  type Defaults,
+  byDefault,
+  maybe,
+  must,
+  type Options,
   type Resolved,
   resolveOptions,
   whole,
@@ -52,20 +55,20 @@ export interface ServerLimits {
   readonly flushMs?: number | undefined;
 }
 
-const limitDefaults = {
-  bodyBytes: 1_048_576,
-  arrivingBytes: 268_435_456,
-  answeredBytes: 268_435_456,
-  connections: 512,
-  connectionsPerClient: 256,
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 30_000,
-  writeTimeoutMs: 30_000,
-  watchers: 64,
-  watcherBytes: 1_048_576,
-  keepAliveMs: 15_000,
-  flushMs: 500,
-} as const satisfies Defaults<ServerLimits>;
+const limits = {
+  bodyBytes: byDefault(1_048_576, whole(1)),
+  arrivingBytes: byDefault(268_435_456, whole(1)),
+  answeredBytes: byDefault(268_435_456, whole(1)),
+  connections: byDefault(512, whole(1)),
+  connectionsPerClient: byDefault(256, whole(1)),
+  headersTimeoutMs: byDefault(10_000, whole(1)),
+  requestTimeoutMs: byDefault(30_000, whole(1)),
+  writeTimeoutMs: byDefault(30_000, whole(1)),
+  watchers: byDefault(64, whole(1)),
+  watcherBytes: byDefault(1_048_576, whole(1)),
+  keepAliveMs: byDefault(15_000, whole(1)),
+  flushMs: byDefault(500, whole(1)),
+} satisfies Options<ServerLimits>;
 
 /** What a port needs before there is anything to serve. */
 export interface PortOptions {
@@ -107,27 +110,31 @@ export interface ServerOptions extends PortOptions {
   readonly newId?: NewId | undefined;
 }
 
-const limitChecks = Object.fromEntries(
-  Object.keys(limitDefaults).map((name) => [name, whole(1)] as const),
-);
+const portOptions = {
+  token: maybe(),
+  hosts: byDefault([]),
+  limits: byDefault({}),
+  clock: byDefault(systemClock),
+  logger: byDefault(standardError),
+  version: must(aName),
+} satisfies Options<PortOptions>;
 
-const defaults = {
-  token: undefined,
-  hosts: [],
-  limits: {},
-  clock: systemClock,
-  logger: standardError,
-} as const satisfies Defaults<PortOptions>;
-
-const serverDefaults = { ...defaults, features: [], newId: randomId } as const;
+const { version, ...shared } = portOptions;
+const serverOptions = {
+  ...shared,
+  features: byDefault([]),
+  newId: byDefault(randomId),
+  version,
+  throughline: must(anObject),
+  turns: must(anObject),
+} satisfies Options<ServerOptions>;
 
 /** The options of a port, checked and filled in. */
 export type PortSettings = ReturnType<typeof resolvePort>;
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
 export function resolvePort(given: PortOptions) {
-  const checks = { version: aName };
-  return checkedPort(resolveOptions("the options of a port", given, defaults, checks));
+  return checkedPort(resolveOptions("the options of a port", given, portOptions));
 }
 
 /** The options, checked and filled in. */
@@ -135,14 +142,13 @@ export type Settings = ReturnType<typeof resolveServer>;
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: a weak token, a bad host name or limit. */
 export function resolveServer(given: ServerOptions) {
-  const checks = { version: aName, throughline: anObject, turns: anObject };
-  return checkedPort(resolveOptions("the options of a server", given, serverDefaults, checks));
+  return checkedPort(resolveOptions("the options of a server", given, serverOptions));
 }
 
-function checkedPort<O extends Resolved<PortOptions, typeof defaults>>(options: O) {
+function checkedPort<O extends Resolved<PortOptions, typeof portOptions>>(options: O) {
   const { token, hosts, logger } = options;
   if (token !== undefined) checkToken(token);
   for (const name of hosts) checkHostName(name);
-  const limits = resolveOptions("limits", options.limits, limitDefaults, limitChecks);
-  return { ...options, limits, logger: unfailing(logger) };
+  const resolved = resolveOptions("limits", options.limits, limits);
+  return { ...options, limits: resolved, logger: unfailing(logger) };
 }

@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 import { getRequestListener, RequestError } from "@hono/node-server";
 import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
-import { type Checks, misconfigured, resolveOptions, whole } from "../core/options.ts";
+import { byDefault, misconfigured, resolveOptions, whole } from "../core/options.ts";
 import {
   type AllowedHosts,
   allowedHosts,
@@ -25,9 +25,12 @@ import { acceptUpgrades, isHandshake } from "./upgrade.ts";
 /** Where a server listens by default. */
 export const defaultAddress = { host: "127.0.0.1", port: 7423 } as const;
 
-const checks: Checks<Partial<Address>> = {
-  host: ["a name or an address", (value) => typeof value === "string"],
-  port: whole(0, 65_535),
+const declared = {
+  host: byDefault(defaultAddress.host, [
+    "a name or an address",
+    (value) => typeof value === "string",
+  ]),
+  port: byDefault(defaultAddress.port, whole(0, 65_535)),
 };
 
 export interface Address {
@@ -64,7 +67,7 @@ type Fetch = Parameters<typeof getRequestListener>[0];
  *   no token. `THROUGHLINE_UNAVAILABLE`: the address is not available.
  */
 export async function openPort(wanted: Partial<Address>, settings: PortSettings): Promise<Port> {
-  const { host, port: wantedPort } = resolveOptions("an address", wanted, defaultAddress, checks);
+  const { host, port: wantedPort } = resolveOptions("an address", wanted, declared);
   checkReach(host, settings.token);
   const { promise: served, resolve: serve } = Promise.withResolvers<Answering>();
   let router: Answering | undefined;

@@ -6,7 +6,8 @@ import {
   aText,
   aThroughline,
   checkArgument,
-  type Defaults,
+  maybe,
+  type Options,
   resolveOptions,
 } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -66,10 +67,10 @@ export interface ThroughlineSaverOptions {
   readonly transcript?: string | undefined;
 }
 
-const defaults = {
-  serde: undefined,
-  transcript: undefined,
-} as const satisfies Defaults<ThroughlineSaverOptions>;
+const options = {
+  serde: maybe(),
+  transcript: maybe(aName),
+} satisfies Options<ThroughlineSaverOptions>;
 
 /**
  * A checkpointer for LangGraph: threads survive a crash, and several processes may run them. Every thread is a
@@ -94,7 +95,7 @@ export class ThroughlineSaver {
   constructor(throughline: Throughline, given: ThroughlineSaverOptions = {}) {
     checkArgument(throughline, "throughline", aThroughline);
     const what = "the options of ThroughlineSaver";
-    const { serde, transcript } = resolveOptions(what, given, defaults, { transcript: aName });
+    const { serde, transcript } = resolveOptions(what, given, options);
     this.serde = serde ?? langGraphSerializer;
     this.#isDivisible = serde === undefined;
     this.#threads = new ThreadLogs(throughline);

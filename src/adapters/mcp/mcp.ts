@@ -1,6 +1,6 @@
 // Throughline as an MCP server: the entry point `throughline/mcp`.
 import { createMcpHandler } from "@modelcontextprotocol/server";
-import { aName, type Checks, type Defaults, resolveOptions } from "../../core/options.ts";
+import { aName, maybe, must, type Options, resolveOptions } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { Remember } from "./remember.ts";
 import { serverOver } from "./server.ts";
@@ -25,8 +25,7 @@ export interface McpHandler {
   close(): Promise<void>;
 }
 
-const defaults = { remember: undefined } as const satisfies Defaults<McpOptions>;
-const checks: Checks<McpOptions> = { version: aName };
+const declared = { remember: maybe(), version: must(aName) } satisfies Options<McpOptions>;
 
 /**
  * Serves chats to MCP clients, of the protocol 2025-11-25 and older and of 2026-07-28.
@@ -34,7 +33,7 @@ const checks: Checks<McpOptions> = { version: aName };
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used.
  */
 export function mcpHandler(throughline: Throughline, options: McpOptions): McpHandler {
-  const resolved = resolveOptions("the options of mcpHandler", options, defaults, checks);
+  const resolved = resolveOptions("the options of mcpHandler", options, declared);
   const { fetch, close } = createMcpHandler(serverOver(throughline, resolved));
   return { fetch: (request) => fetch(request), close };
 }

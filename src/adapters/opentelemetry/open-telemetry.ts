@@ -8,7 +8,7 @@ import type {
 } from "@opentelemetry/api";
 import type { ModelInput } from "../../core/chat/message.ts";
 import { systemClock } from "../../core/clock.ts";
-import { type Defaults, misconfigured, resolveOptions } from "../../core/options.ts";
+import { byDefault, misconfigured, type Options, resolveOptions } from "../../core/options.ts";
 import {
   type Span,
   type SpanFacts,
@@ -27,7 +27,7 @@ export interface OpenTelemetryOptions {
   readonly content?: boolean | undefined;
 }
 
-const defaults = { content: false } as const satisfies Defaults<OpenTelemetryOptions>;
+const options = { content: byDefault(false) } satisfies Options<OpenTelemetryOptions>;
 
 /**
  * Spans and durations for the OpenTelemetry SDK that this process registers, before or after this
@@ -37,7 +37,7 @@ const defaults = { content: false } as const satisfies Defaults<OpenTelemetryOpt
  *   option cannot be used.
  */
 export async function openTelemetry(given: OpenTelemetryOptions = {}): Promise<Telemetry> {
-  const { content } = resolveOptions("the options of openTelemetry", given, defaults, {});
+  const { content } = resolveOptions("the options of openTelemetry", given, options);
   const api = await loadApi();
   return { begin: (start) => unfailing(() => begin({ api, content }, start), silentSpan) };
 }

@@ -4,7 +4,6 @@ import fc from "fast-check";
 import {
   ageNote,
   type FreshnessOptions,
-  freshnessDefaults,
   judge,
   resolveFreshness,
   type Verdict,
@@ -298,6 +297,15 @@ for (const [timeZone, host, used] of zones) {
 test("without options no rule ends a period", () => {
   assert.deepEqual(
     resolveFreshness({}, () => ""),
-    { ...freshnessDefaults, timeZone: "UTC" },
+    {
+      idleTimeoutMinutes: 0,
+      dailyReset: false,
+      dailyResetHour: 4,
+      dailyResetQuietMinutes: 0,
+      maxSessionMessages: null,
+      timeZone: "UTC",
+      sessionAgeWarningHours: 12,
+      timeAwayMinutes: 30,
+    },
   );
 });

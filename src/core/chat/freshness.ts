@@ -1,4 +1,4 @@
-import { amount, type Checks, type Defaults, oneOf, resolveOptions, whole } from "../options.ts";
+import { amount, byDefault, type Check, type Options, resolveOptions, whole } from "../options.ts";
 import { bucketOf, type Period } from "./period.ts";
 import { isKnownZone, resetDay } from "./reset-day.ts";
 import { instantOf, isInstant, stampOf } from "./stamp.ts";
@@ -50,17 +50,6 @@ export interface FreshnessOptions {
   readonly timeAwayMinutes?: number | undefined;
 }
 
-export const freshnessDefaults = {
-  idleTimeoutMinutes: 0,
-  dailyReset: false,
-  dailyResetHour: 4,
-  dailyResetQuietMinutes: 0,
-  maxSessionMessages: null,
-  timeZone: "",
-  sessionAgeWarningHours: 12,
-  timeAwayMinutes: 30,
-} as const satisfies Defaults<FreshnessOptions>;
-
 /** The options, checked, with their defaults. Its `timeZone` is a known zone, never empty. */
 export type FreshnessRules = {
   readonly [K in keyof FreshnessOptions]-?: Exclude<FreshnessOptions[K], undefined>;
@@ -68,16 +57,19 @@ export type FreshnessRules = {
 
 const limit = whole(1);
 
-export const freshnessChecks = {
-  idleTimeoutMinutes: amount("from 0"),
-  dailyReset: oneOf(true, false),
-  dailyResetHour: whole(0, 23),
-  dailyResetQuietMinutes: amount("from 0"),
-  maxSessionMessages: [`null or ${limit[0]}`, (value) => value === null || limit[1](value)],
-  timeZone: ["a known IANA time zone", (value) => value === "" || isKnownZone(value)],
-  sessionAgeWarningHours: amount("from 0"),
-  timeAwayMinutes: amount("from 0"),
-} as const satisfies Checks<FreshnessOptions>;
+const limitOrNone: Check = [`null or ${limit[0]}`, (value) => value === null || limit[1](value)];
+const zone: Check = ["a known IANA time zone", (value) => value === "" || isKnownZone(value)];
+
+export const freshnessOptions = {
+  idleTimeoutMinutes: byDefault(0, amount("from 0")),
+  dailyReset: byDefault(false),
+  dailyResetHour: byDefault(4, whole(0, 23)),
+  dailyResetQuietMinutes: byDefault(0, amount("from 0")),
+  maxSessionMessages: byDefault(null, limitOrNone),
+  timeZone: byDefault("", zone),
+  sessionAgeWarningHours: byDefault(12, amount("from 0")),
+  timeAwayMinutes: byDefault(30, amount("from 0")),
+} satisfies Options<FreshnessOptions>;
 
 /**
  * Checks the options and fills in the defaults.
@@ -90,7 +82,7 @@ export function resolveFreshness(
   given: FreshnessOptions = {},
   hostZone = () => new Intl.DateTimeFormat().resolvedOptions().timeZone,
 ): FreshnessRules {
-  const rules = resolveOptions("freshness", given, freshnessDefaults, freshnessChecks);
+  const rules = resolveOptions("freshness", given, freshnessOptions);
   if (rules.timeZone !== "") return rules;
   let zone: string | undefined;
   return {

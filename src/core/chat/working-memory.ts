@@ -2,7 +2,7 @@ import { type Clock, isoTime, systemClock } from "../clock.ts";
 import { invalid } from "../errors.ts";
 import { fitText } from "../json.ts";
 import { Lru } from "../lru.ts";
-import { type Checks, type Defaults, resolveOptions, whole } from "../options.ts";
+import { byDefault, type Options, resolveOptions, whole } from "../options.ts";
 import { checked, object, required, text, word } from "../shape.ts";
 import { checkKey } from "../storage/key.ts";
 import { logLimits } from "../storage/log-store.ts";
@@ -47,18 +47,13 @@ export interface WorkingMemoryOptions {
   readonly clock?: Clock | undefined;
 }
 
-export const workingMemoryDefaults = {
-  capacity: 3,
-  clock: systemClock,
-} as const satisfies Defaults<WorkingMemoryOptions>;
-
-export const workingMemoryChecks = {
-  capacity: whole(1, 1_000),
-} as const satisfies Checks<WorkingMemoryOptions>;
+export const workingMemoryOptions = {
+  capacity: byDefault(3, whole(1, 1_000)),
+  clock: byDefault(systemClock),
+} satisfies Options<WorkingMemoryOptions>;
 
 function resolved(options: WorkingMemoryOptions) {
-  const what = "the options of a working memory";
-  return resolveOptions(what, options, workingMemoryDefaults, workingMemoryChecks);
+  return resolveOptions("the options of a working memory", options, workingMemoryOptions);
 }
 
 /** Counts only, never texts: fit for logs, metrics and `GET /api/memory`. */

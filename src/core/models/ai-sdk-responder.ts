@@ -2,10 +2,12 @@ import { APICallError, InvalidResponseDataError, wrapLanguageModel } from "ai";
 import type { ModelInput, ToolCall } from "../chat/message.ts";
 import { wellFormed } from "../json.ts";
 import {
+  aFunction,
   aName,
   anObject,
-  type Checks,
-  type Defaults,
+  maybe,
+  must,
+  type Options,
   type Resolved,
   resolveOptions,
 } from "../options.ts";
@@ -24,7 +26,7 @@ import {
   toolFailed,
   type Usage,
 } from "./responder.ts";
-import { type AskOptions, askChecks, askDefaults } from "./settings.ts";
+import { type AskOptions, askOptions } from "./settings.ts";
 import { withThoughts } from "./think-tags.ts";
 import {
   addResult,
@@ -66,19 +68,14 @@ export interface AiSdkResponderOptions extends AskOptions {
   readonly takes?: Responder["takes"] | undefined;
 }
 
-const defaults = {
-  ...askDefaults,
-  modelId: undefined,
-  price: undefined,
-  takes: undefined,
-} as const satisfies Defaults<AiSdkResponderOptions>;
-
-const checks: Checks<AiSdkResponderOptions> = {
-  ...askChecks,
-  provider: aName,
-  model: anObject,
-  takes: ["a function", (value) => typeof value === "function"],
-};
+const declared = {
+  ...askOptions,
+  modelId: maybe(),
+  price: maybe(),
+  takes: maybe(aFunction),
+  provider: must(aName),
+  model: must(anObject),
+} satisfies Options<AiSdkResponderOptions>;
 
 /**
  * A responder over any model of the AI SDK 7, which calls the model and drains its stream itself.
@@ -101,7 +98,7 @@ const checks: Checks<AiSdkResponderOptions> = {
  * @throws ThroughlineError `THROUGHLINE_CONFIGURATION` at once: an option cannot be used.
  */
 export function aiSdkResponder(given: AiSdkResponderOptions): Responder {
-  return new AiSdkModel(resolveOptions("the options of aiSdkResponder", given, defaults, checks));
+  return new AiSdkModel(resolveOptions("the options of aiSdkResponder", given, declared));
 }
 
 /** How often a model is asked within one answer, each time but the last one with new results. */
@@ -114,14 +111,14 @@ class AiSdkModel implements Responder {
   /** As configured, or what the provider said when it refused a request as too long. */
   window: number | undefined;
   readonly takes: NonNullable<Responder["takes"]>;
-  readonly #options: Resolved<AiSdkResponderOptions, typeof defaults>;
+  readonly #options: Resolved<AiSdkResponderOptions, typeof declared>;
   readonly #sdk: SdkModel;
   /** Until it turns out that it does not. */
   #takesTools = true;
   /** Whether its messages are sent with what it thought. */
   #thinking: boolean | undefined;
 
-  constructor(options: Resolved<AiSdkResponderOptions, typeof defaults>) {
+  constructor(options: Resolved<AiSdkResponderOptions, typeof declared>) {
     const { provider, window, model, modelId = model.modelId, takes = () => false } = options;
     this.provider = provider;
     this.model = modelId;

@@ -4,11 +4,12 @@ import { Lru } from "../lru.ts";
 import {
   aFunction,
   anObject,
-  type Checks,
+  byDefault,
   checkArgument,
-  type Defaults,
   having,
+  maybe,
   misconfigured,
+  type Options,
   resolveOptions,
 } from "../options.ts";
 import {
@@ -22,7 +23,7 @@ import { offlineResponder } from "./offline-responder.ts";
 import { type Prices, priceOf } from "./prices.ts";
 import { askForList, isOnThisMachine, ollamaUrl, placeOf, providers } from "./providers.ts";
 import type { ListOptions, ModelList, ProviderModels, Responder, Responders } from "./responder.ts";
-import { type AskOptions, askChecks, askDefaults, type ModelSettings } from "./settings.ts";
+import { type AskOptions, askOptions, type ModelSettings } from "./settings.ts";
 
 export interface RegistryOptions extends ModelOptions {
   /** Context window, in tokens, of the models of the standard provider; of all if that is offline. */
@@ -199,14 +200,12 @@ export interface ModelOptions extends AskOptions {
   readonly isKept?: boolean | undefined;
 }
 
-const defaults = {
-  ...askDefaults,
-  prices: undefined,
-  fetch: undefined,
-  isKept: true,
-} as const satisfies Defaults<ModelOptions>;
-
-const checks: Checks<ModelOptions> = { ...askChecks, prices: anObject, fetch: aFunction };
+const declared = {
+  ...askOptions,
+  prices: maybe(anObject),
+  fetch: maybe(aFunction),
+  isKept: byDefault(true),
+} satisfies Options<ModelOptions>;
 
 /**
  * The responder for a model's name. Asks nothing of the network: a wrong key shows at the first turn.
@@ -224,8 +223,7 @@ export async function createResponder(
   const { prices, fetch, isKept, ...ask } = resolveOptions(
     "the options of models",
     given,
-    defaults,
-    checks,
+    declared,
   );
   if (spec.provider === "offline") return offlineResponder({ isKept });
   const { provider, model: modelId } = spec;

@@ -1,5 +1,5 @@
 // Settings of the providers, and how a model is asked.
-import { type Checks, type Defaults, whole } from "../options.ts";
+import { byDefault, maybe, type Options, whole } from "../options.ts";
 
 /** Settings for models from the environment. The program that starts the process reads them. */
 export interface ModelSettings {
@@ -65,21 +65,13 @@ export interface AskOptions {
   readonly window?: number | undefined;
 }
 
-export const askDefaults = {
-  firstTokenTimeoutMs: 120_000,
-  idleTimeoutMs: 60_000,
-  totalTimeoutMs: 1_800_000,
-  maxRetries: 2,
-  window: undefined,
-} as const satisfies Defaults<AskOptions>;
-
 /** Past it, a timer of Node fires at once. */
 const longestTimerMs = 2_147_483_647;
 
-export const askChecks: Checks<AskOptions> = {
-  firstTokenTimeoutMs: whole(1, longestTimerMs),
-  idleTimeoutMs: whole(1, longestTimerMs),
-  totalTimeoutMs: whole(1, longestTimerMs),
-  maxRetries: whole(0, 10),
-  window: whole(1),
-};
+export const askOptions = {
+  firstTokenTimeoutMs: byDefault(120_000, whole(1, longestTimerMs)),
+  idleTimeoutMs: byDefault(60_000, whole(1, longestTimerMs)),
+  totalTimeoutMs: byDefault(1_800_000, whole(1, longestTimerMs)),
+  maxRetries: byDefault(2, whole(0, 10)),
+  window: maybe(whole(1)),
+} satisfies Options<AskOptions>;

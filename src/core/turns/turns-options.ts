@@ -6,9 +6,11 @@ import type { Extensions } from "../extensions.ts";
 import type { Responder, Responders, TurnTool, TurnTools } from "../models/responder.ts";
 import {
   aFunction,
-  type Checks,
-  type Defaults,
+  aTextOrFunction,
+  byDefault,
+  maybe,
   misconfigured,
+  type Options,
   resolveOptions,
   whole,
 } from "../options.ts";
@@ -43,26 +45,16 @@ export interface TurnsOptions {
   readonly tools?: ((turn: Turn, target: ProviderModel) => TurnTools) | undefined;
 }
 
-const defaults = {
-  model: undefined,
-  persona: "",
-  maxQueued: 32,
-  companionName: undefined,
-  tools: undefined,
-} as const satisfies Defaults<TurnsOptions>;
-
-const checks: Checks<TurnsOptions> = {
-  maxQueued: whole(0),
-  tools: aFunction,
-  persona: [
-    "text or a function",
-    (value) => typeof value === "string" || typeof value === "function",
-  ],
-  model: [
+const turnsOptions = {
+  model: maybe([
     "a responder, or responders to choose from",
     (value) => typeof value === "object" && value !== null,
-  ],
-};
+  ]),
+  persona: byDefault("", aTextOrFunction),
+  maxQueued: byDefault(32, whole(0)),
+  companionName: maybe(),
+  tools: maybe(aFunction),
+} satisfies Options<TurnsOptions>;
 
 export interface TurnsRuntime extends Runtime, Omit<TurnsOptions, "model"> {
   readonly chats: Chats;
@@ -82,7 +74,7 @@ export function turnsRuntime(
   memories: Omit<TurnsRuntime, keyof TurnsOptions | "responders">,
   given: TurnsOptions,
 ): TurnsRuntime {
-  const resolved = resolveOptions("the options of turns", given, defaults, checks);
+  const resolved = resolveOptions("the options of turns", given, turnsOptions);
   const { model, persona, tools, ...options } = resolved;
   return {
     ...memories,

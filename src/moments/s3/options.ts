@@ -1,4 +1,4 @@
-import { type Checks, type Defaults, oneOf, resolveOptions } from "../../core/options.ts";
+import { byDefault, maybe, must, type Options, oneOf, resolveOptions } from "../../core/options.ts";
 
 /** How a bucket is reached. Nothing here is looked up in the environment. */
 export interface S3TargetOptions {
@@ -37,33 +37,27 @@ export interface S3Credentials {
   readonly sessionToken?: string;
 }
 
-const defaults = {
-  region: "us-east-1",
-  endpoint: undefined,
-  credentials: undefined,
-  createBucket: false,
-  checksums: "sha256",
-} as const satisfies Defaults<S3TargetOptions>;
-
 const like = (pattern: RegExp) => (value: unknown) =>
   typeof value === "string" && pattern.test(value);
 
-const checks: Checks<S3TargetOptions> = {
-  bucket: ["the name of a bucket", like(/^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$/)],
-  region: ["the name of a region", like(/^[A-Za-z0-9-]{1,64}$/)],
-  endpoint: [
+const options = {
+  region: byDefault("us-east-1", ["the name of a region", like(/^[A-Za-z0-9-]{1,64}$/)]),
+  endpoint: maybe([
     "an https address without a name or a password. http is allowed for this machine only",
     isEndpoint,
-  ],
-  checksums: oneOf("sha256", "off"),
-};
+  ]),
+  credentials: maybe(),
+  createBucket: byDefault(false),
+  checksums: byDefault("sha256", oneOf("sha256", "off")),
+  bucket: must(["the name of a bucket", like(/^[A-Za-z0-9][A-Za-z0-9._-]{1,62}$/)]),
+} satisfies Options<S3TargetOptions>;
 
 /** The options, checked and filled in. */
 export type S3Target = ReturnType<typeof resolveTarget>;
 
 /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
 export function resolveTarget(given: S3TargetOptions) {
-  return resolveOptions("the options of a bucket", given, defaults, checks);
+  return resolveOptions("the options of a bucket", given, options);
 }
 
 /** Faces and voices never travel in the open. */

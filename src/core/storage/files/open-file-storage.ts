@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type Clock, systemClock } from "../../clock.ts";
 import { type NewId, randomId } from "../../ids.ts";
 import { type Logger, silentLogger } from "../../logger.ts";
-import { type Checks, type Defaults, misconfigured, resolveOptions } from "../../options.ts";
+import { byDefault, misconfigured, must, type Options, resolveOptions } from "../../options.ts";
 import { systemTimers } from "../../timers.ts";
 import { directoryChanged, realDisk } from "../disk/disk.ts";
 import { type Durability, durabilityCheck } from "../storage.ts";
@@ -29,19 +29,15 @@ interface FileStorageOptions {
   readonly logger?: Logger | undefined;
 }
 
-const defaults = {
-  durability: "power-cut",
-  force: false,
-  clock: systemClock,
-  newId: randomId,
-  logger: silentLogger,
-} as const satisfies Defaults<FileStorageOptions>;
-
-const checks: Checks<FileStorageOptions> = {
+const declared = {
+  durability: byDefault("power-cut", durabilityCheck),
+  force: byDefault(false),
+  clock: byDefault(systemClock),
+  newId: byDefault(randomId),
+  logger: byDefault(silentLogger),
   // An empty path would be the folder that the process happens to be in.
-  home: ["the path of a directory", (value) => typeof value === "string" && value !== ""],
-  durability: durabilityCheck,
-};
+  home: must(["the path of a directory", (value) => typeof value === "string" && value !== ""]),
+} satisfies Options<FileStorageOptions>;
 
 /**
  * Opens a home and becomes its one writer.
@@ -52,7 +48,7 @@ const checks: Checks<FileStorageOptions> = {
  * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk is full or failing.
  */
 export async function openFileStorage(options: FileStorageOptions): Promise<FileStorage> {
-  const resolved = resolveOptions("the options of a home", options, defaults, checks);
+  const resolved = resolveOptions("the options of a home", options, declared);
   const { durability, force, clock, newId, logger } = resolved;
   const home = resolve(resolved.home);
   checkPermissionModel(); // making the home needs a sync
