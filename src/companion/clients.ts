@@ -1,4 +1,4 @@
-import { conflict, invalid, ThroughlineError } from "../core/errors.ts";
+import { absent, conflict, invalid } from "../core/errors.ts";
 import { type ClientRun, type ClientStep, clientLimits } from "./client-runs.ts";
 import { type InjectionStream, injectInto } from "./conversation/injector.ts";
 import { gapBetween, readClock } from "./gap.ts";
@@ -61,7 +61,7 @@ export class Clients {
     const run = this.#find(client);
     if (run !== undefined) return run;
     const says = "no client of this name ever began a run";
-    throw new ThroughlineError(says, { code: "THROUGHLINE_NOT_FOUND" });
+    throw absent(says);
   }
 
   #find(client: string): ClientRun | undefined {

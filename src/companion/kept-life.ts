@@ -1,4 +1,4 @@
-import { errorName, isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { closed, errorName, isThroughlineError } from "../core/errors.ts";
 import { thrown } from "../core/logger.ts";
 import { own } from "../core/shape.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
@@ -188,9 +188,7 @@ export class KeptLife {
    * @throws ThroughlineError the codes of `DocumentStore.write`; `THROUGHLINE_CLOSED`.
    */
   async save(happening?: Happening): Promise<void> {
-    if (this.#isClosed) {
-      throw new ThroughlineError("this run has ended", { code: "THROUGHLINE_CLOSED" });
-    }
+    if (this.#isClosed) throw closed("this run has ended");
     const act = happening && this.#newAct(happening);
     await this.#inTurn(() => this.#store(act));
   }

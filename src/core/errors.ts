@@ -76,6 +76,26 @@ export function corrupt(message: string): ThroughlineError {
   return new ThroughlineError(message, { code: "THROUGHLINE_CORRUPT" });
 }
 
+/** Short for the error that an id gets which is there with other content: `THROUGHLINE_ID_CONFLICT`. */
+export function idConflict(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_ID_CONFLICT" });
+}
+
+/** Short for the error of what is not there: `THROUGHLINE_NOT_FOUND`. */
+export function absent(message: string): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_NOT_FOUND" });
+}
+
+/** Short for the error of what is used after its end: `THROUGHLINE_CLOSED`. */
+export function closed(message = "the storage is closed"): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_CLOSED" });
+}
+
+/** Short for the error of what is perhaps stored, perhaps not: `THROUGHLINE_OUTCOME_UNKNOWN`. */
+export function outcomeUnknown(message: string, cause?: unknown): ThroughlineError {
+  return new ThroughlineError(message, { code: "THROUGHLINE_OUTCOME_UNKNOWN", cause });
+}
+
 /** Short for the error of what cannot be done now: `THROUGHLINE_UNAVAILABLE`, nothing was stored. */
 export function unavailable(message: string, cause?: unknown): ThroughlineError {
   return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });

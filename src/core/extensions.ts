@@ -1,6 +1,6 @@
 import type { StoredMessage } from "./chat/message.ts";
 import type { ForgottenChats, Loss, OtherMemory, Removed, Tombstones } from "./chat/tombstones.ts";
-import { conflict, errorName, ThroughlineError } from "./errors.ts";
+import { closed, conflict, errorName } from "./errors.ts";
 import type { Extension, Removal, TurnHooks, TurnPart } from "./extension.ts";
 import type { Logger } from "./logger.ts";
 import type { Storage } from "./storage/storage.ts";
@@ -28,9 +28,7 @@ export class Extensions implements OtherMemory {
    * @throws ThroughlineError `THROUGHLINE_CONFLICT`: there is one with this name. `THROUGHLINE_CLOSED`.
    */
   async add<E extends Extension>(name: string, open: () => Promise<E>): Promise<E> {
-    if (this.#closing !== undefined) {
-      throw new ThroughlineError("this Throughline is closed", { code: "THROUGHLINE_CLOSED" });
-    }
+    if (this.#closing !== undefined) throw closed("this Throughline is closed");
     if (this.#opening.has(name)) throw conflict(`${name}: already started on this Throughline`);
     const opening = open();
     this.#opening.set(name, opening);

@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../core/errors.ts";
+import { closed } from "../core/errors.ts";
 import { KeyedMutex } from "../core/mutex.ts";
 
 /** The calls of one storage: in order per key, refused once it closes, finished before it has closed. */
@@ -9,9 +9,7 @@ export class Calls {
 
   /** @throws ThroughlineError `THROUGHLINE_CLOSED`. */
   checkOpen(): void {
-    if (this.#isClosed) {
-      throw new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
-    }
+    if (this.#isClosed) throw closed();
   }
 
   /** Runs a call beside the others. */

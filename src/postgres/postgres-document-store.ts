@@ -1,4 +1,4 @@
-import { conflict, ThroughlineError } from "../core/errors.ts";
+import { conflict, outcomeUnknown } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { type PreparedDocument, prepareDocument } from "../core/storage/batch.ts";
 import {
@@ -159,9 +159,7 @@ export class PostgresDocumentStore implements DocumentStore {
     const revision = Number(row?.["revision"] ?? 0);
     if (row?.["write_id"] === writeId) return revision;
     if (expectedRevision === undefined || revision <= expectedRevision + 1) return undefined;
-    throw new ThroughlineError("the document was written by others since", {
-      code: "THROUGHLINE_OUTCOME_UNKNOWN",
-    });
+    throw outcomeUnknown("the document was written by others since");
   }
 
   #inOrder<T>(key: string, call: () => Promise<T>): Promise<T> {

@@ -7,7 +7,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { getRequestListener, RequestError } from "@hono/node-server";
-import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { isThroughlineError, unavailable } from "../core/errors.ts";
 import type { Logger } from "../core/logger.ts";
 import { byDefault, misconfigured, resolveOptions, whole } from "../core/options.ts";
 import {
@@ -189,7 +189,7 @@ function bind(server: Server, host: string, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once("error", (cause: NodeJS.ErrnoException) => {
       const message = `cannot listen at ${host} port ${port} (${codeOf(cause)})`;
-      reject(new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause }));
+      reject(unavailable(message, cause));
     });
     server.listen({ host, port }, () => resolve((server.address() as AddressInfo).port));
   });

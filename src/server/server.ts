@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../core/errors.ts";
+import { closed } from "../core/errors.ts";
 import { Access } from "./access.ts";
 import { createApp } from "./app.ts";
 import { relayEvents } from "./cluster-events.ts";
@@ -105,9 +105,7 @@ class Work {
   #isOver = false;
 
   async begin<T>(work: () => T | Promise<T>): Promise<T> {
-    if (this.#isOver) {
-      throw new ThroughlineError("this server is ending", { code: "THROUGHLINE_CLOSED" });
-    }
+    if (this.#isOver) throw closed("this server is ending");
     const result = Promise.resolve(work());
     this.track(result);
     return result;

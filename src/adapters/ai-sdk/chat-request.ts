@@ -2,6 +2,7 @@
 import { STATUS_CODES } from "node:http";
 import { safeValidateUIMessages } from "ai";
 import {
+  absent,
   errorCodes,
   errorName,
   invalid,
@@ -89,9 +90,7 @@ export function chatOf(request: Request): string {
   } catch {
     // Not an encoded id: there is no such route.
   }
-  throw new ThroughlineError("there is no such route: …/{id}/stream", {
-    code: "THROUGHLINE_NOT_FOUND",
-  });
+  throw absent("there is no such route: …/{id}/stream");
 }
 
 /** RFC 9457, with our code. Of an error that is not ours nothing is shown. */

@@ -5,7 +5,7 @@ import { withoutFiles } from "../../core/chat/exact.ts";
 import { isTakenBack } from "../../core/chat/marks.ts";
 import { isCutByModel, isMessage, type StoredMessage } from "../../core/chat/message.ts";
 import { besideWords } from "../../core/chat/waiting.ts";
-import { conflict, ThroughlineError } from "../../core/errors.ts";
+import { conflict, idConflict } from "../../core/errors.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import type { OpenInput, OpenTurn } from "../../core/turns/open-turn.ts";
 import type { ChatRequest } from "./chat-request.ts";
@@ -62,7 +62,7 @@ export async function planOf(throughline: Chats, asked: ChatRequest): Promise<Pl
   }
   if (messageId !== message.id) {
     const used = "this id was used for another message";
-    throw new ThroughlineError(used, { code: "THROUGHLINE_ID_CONFLICT" });
+    throw idConflict(used);
   }
   if (await isTakenBack(chats.logs, chatId, newest.id)) {
     throw conflict("this message was taken back since");

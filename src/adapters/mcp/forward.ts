@@ -4,6 +4,7 @@ import {
   type ErrorCode,
   errorCodes,
   isThroughlineError,
+  outcomeUnknown,
   ThroughlineError,
   unavailable,
 } from "../../core/errors.ts";
@@ -90,7 +91,7 @@ async function post(
     const { code } = (cause.cause ?? {}) as { readonly code?: unknown };
     if (code === "ECONNREFUSED") throw unavailable(`the server at ${url} does not answer`, cause);
     const message = `the connection to ${url} broke off: repeat the call with the same ids`;
-    throw new ThroughlineError(message, { code: "THROUGHLINE_OUTCOME_UNKNOWN", cause });
+    throw outcomeUnknown(message, cause);
   });
   if (response.status === 413) throw tooLarge("this is larger than the server takes at once");
   const { result, error, code: said, detail } = answerIn(text);

@@ -2,7 +2,7 @@
 import { checkChatId } from "../../core/chat/chat-log.ts";
 import { isControl } from "../../core/chat/message.ts";
 import type { Transaction } from "../../core/chat/transaction.ts";
-import { conflict, invalid, ThroughlineError, unless } from "../../core/errors.ts";
+import { conflict, idConflict, invalid, unless } from "../../core/errors.ts";
 import { aThroughline, checkArgument } from "../../core/options.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { exactText, fromExactText } from "../../core/storage/exact-json.ts";
@@ -202,7 +202,7 @@ export class ThroughlineSession {
     if (known === undefined) return false;
     if (isControl(known, "metadata") && known["operation"] === operation.digest) return true;
     const says = "Session history operation was already applied with a different transaction.";
-    throw new ThroughlineError(says, { code: "THROUGHLINE_ID_CONFLICT" });
+    throw idConflict(says);
   }
 }
 

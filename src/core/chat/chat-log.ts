@@ -1,4 +1,10 @@
-import { conflict, errorName, isThroughlineError, ThroughlineError } from "../errors.ts";
+import {
+  absent,
+  conflict,
+  errorName,
+  isThroughlineError,
+  type ThroughlineError,
+} from "../errors.ts";
 import { KeyedMutex } from "../mutex.ts";
 import type { Runtime } from "../runtime.ts";
 import { prepareAppend } from "../storage/batch.ts";
@@ -433,7 +439,7 @@ export function notFound(chatId: string, what = "chat"): ThroughlineError {
   const id = JSON.stringify(chatId);
   const message =
     what === "chat" ? `there is no chat ${id}` : `there is no such ${what} in chat ${id}`;
-  return new ThroughlineError(message, { code: "THROUGHLINE_NOT_FOUND" });
+  return absent(message);
 }
 
 export function alreadyThere(chatId: string): ThroughlineError {

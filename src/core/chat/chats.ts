@@ -1,5 +1,5 @@
 import type { Found } from "../answer-size.ts";
-import { conflict, errorName, invalid, ThroughlineError } from "../errors.ts";
+import { conflict, errorName, idConflict, invalid } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { checkCount } from "../storage/key.ts";
 import { type LogStore, type StoredRecord, update } from "../storage/log-store.ts";
@@ -93,9 +93,7 @@ export class Chats extends ChatLog {
     if (known !== undefined) {
       const isSame = isMessage(known) && known.role === roleOf(message);
       if (isSame && known.content === message.content) return known;
-      throw new ThroughlineError("a message with this id and other content is stored already", {
-        code: "THROUGHLINE_ID_CONFLICT",
-      });
+      throw idConflict("a message with this id and other content is stored already");
     }
     if (message?.["exact"] !== undefined) await assertParts(logs, chatId, message);
     return this.#add(transaction, message);

@@ -1,7 +1,7 @@
 // The exact form in which a framework gave a message, where role, content and the other fields do not give it
 // back: it may be of any size. Long ones are stored in parts, before the message, and files in it as files.
 import { concurrently } from "../concurrently.ts";
-import { ThroughlineError } from "../errors.ts";
+import { conflict } from "../errors.ts";
 import { isJsonObject, type JsonObject, jsonLimits } from "../json.ts";
 import { isErased } from "../storage/batch.ts";
 import { exactText } from "../storage/exact-json.ts";
@@ -51,7 +51,7 @@ export async function keepExact(
       const stored = await log.logs.findAll(chatId, [messageId, ...ids]);
       if ([...stored.values()].some(isErased)) {
         const says = `the message ${JSON.stringify(messageId)} was erased`;
-        throw new ThroughlineError(says, { code: "THROUGHLINE_CONFLICT" });
+        throw conflict(says);
       }
       const isFirst = some[0] === parts[0];
       if (isFirst) for (const { bytes } of files) await log.files.put(chatId, bytes);

@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../errors.ts";
+import { conflict } from "../errors.ts";
 import type { LogStore } from "../storage/log-store.ts";
 import { unlisted } from "../storage/log-store.ts";
 import type { Storage } from "../storage/storage.ts";
@@ -23,7 +23,5 @@ export async function assertMoveEnded(storage: Storage): Promise<void> {
   const begunAt = await moveUnderWay(storage);
   if (begunAt === undefined) return;
   const says = `the copy to this storage that started at ${begunAt} is not finished: it holds only part of a companion`;
-  throw new ThroughlineError(`${says}. Run the same copy again to finish it`, {
-    code: "THROUGHLINE_CONFLICT",
-  });
+  throw conflict(`${says}. Run the same copy again to finish it`);
 }

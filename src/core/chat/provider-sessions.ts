@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../errors.ts";
+import { idConflict } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { anObject, checkArgument } from "../options.ts";
 import { sameRecord } from "../storage/batch.ts";
@@ -367,9 +367,7 @@ function wasCounted(record: StoredRecord, delta: UsageDelta): boolean {
   const { id: _, seq: __, _type, kind, timestamp, rejected, ...stored } = record;
   const isSame = sameRecord(JSON.stringify(stored), JSON.stringify(delta));
   if (isSame) return rejected === undefined;
-  throw new ThroughlineError("this id was used for something else", {
-    code: "THROUGHLINE_ID_CONFLICT",
-  });
+  throw idConflict("this id was used for something else");
 }
 
 /** At most so many records before the end of a chat are looked at. */

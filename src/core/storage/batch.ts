@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { invalid, ThroughlineError } from "../errors.ts";
+import { conflict, idConflict, invalid } from "../errors.ts";
 import { checkJson, isJsonObject, type JsonObject, tooLarge } from "../json.ts";
 import { documentLimits, reservedDocumentNames, type WriteOptions } from "./document-store.ts";
 import { checkCount, checkKey, isLongerThan } from "./key.ts";
@@ -384,7 +384,7 @@ export function storedRecord(json: string, seq: number): StoredRecord {
 /** @throws ThroughlineError `THROUGHLINE_CONFLICT`: the log does not end where it is expected to. */
 export function checkEnd(seq: number, expectedSeq: number | undefined): void {
   if (expectedSeq === undefined || expectedSeq === seq) return;
-  throw new ThroughlineError(`the log ends at seq ${seq}`, { code: "THROUGHLINE_CONFLICT" });
+  throw conflict(`the log ends at seq ${seq}`);
 }
 
 /**
@@ -395,9 +395,7 @@ export function checkEnd(seq: number, expectedSeq: number | undefined): void {
 export function checkSame(stored: StoredRecord, { json }: PreparedRecord): void {
   const { seq, ...content } = stored;
   if (isErased(stored) || sameRecord(JSON.stringify(content), json)) return;
-  throw new ThroughlineError(`record ${seq} has this id and other content`, {
-    code: "THROUGHLINE_ID_CONFLICT",
-  });
+  throw idConflict(`record ${seq} has this id and other content`);
 }
 
 /** Whether two JSON texts hold the same value. The order of keys does not matter. */

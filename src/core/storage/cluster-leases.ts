@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { errorName, ThroughlineError } from "../errors.ts";
+import { closed, errorName, ThroughlineError } from "../errors.ts";
 import type { Logger } from "../logger.ts";
 import { KeyedMutex } from "../mutex.ts";
 import type { Timers } from "../timers.ts";
@@ -147,9 +147,9 @@ export class ClusterLeases implements Leases {
 
   /** Ends the waiting, and frees what this process holds. Calls afterwards reject. */
   async close(): Promise<void> {
-    this.#closing.abort(closedError());
+    this.#closing.abort(closed());
     await Promise.allSettled(this.#asking);
-    for (const { lost } of this.#own) lost.abort(closedError());
+    for (const { lost } of this.#own) lost.abort(closed());
     await Promise.all(Array.from(this.#own, ({ release }) => release()));
     await Promise.allSettled(this.#asking);
     this.#cancelLook?.();
@@ -354,8 +354,4 @@ export class ClusterLeases implements Leases {
     asking.then(forget, forget);
     return asking;
   }
-}
-
-function closedError(): ThroughlineError {
-  return new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
 }

@@ -1,4 +1,4 @@
-import { invalid, ThroughlineError } from "../errors.ts";
+import { corrupt, invalid, type ThroughlineError } from "../errors.ts";
 import { tooLarge } from "../json.ts";
 import { sha256 } from "../sha256.ts";
 import { checkKey } from "./key.ts";
@@ -77,8 +77,7 @@ export function hashOf(bytes: Uint8Array): string {
 
 /** What `get` rejects with when a file is damaged. */
 export function damagedFile(key: string, hash: string): ThroughlineError {
-  return new ThroughlineError(
+  return corrupt(
     `the file ${hash} of ${key} is damaged: its bytes no longer have this hash. Store it again or delete it`,
-    { code: "THROUGHLINE_CORRUPT" },
   );
 }

@@ -1,6 +1,6 @@
 // Values of any size in a log. A record holds 1 MiB: a longer value is stored in parts, before the record
 // that names them. A crash between two parts leaves what the log said before.
-import { isThroughlineError, ThroughlineError } from "../errors.ts";
+import { corrupt, isThroughlineError } from "../errors.ts";
 import { checkJson, type Json, type JsonObject, tooLarge } from "../json.ts";
 import { sha256 } from "../sha256.ts";
 import { appendGroups } from "./batch.ts";
@@ -81,9 +81,7 @@ export function keptText(fields: JsonObject, parts: ReadonlyMap<string, StoredRe
   if (typeof fields["text"] === "string") return fields["text"];
   const texts = partIds(fields).map((id) => parts.get(id)?.["part"]);
   if (texts.length === 0 || !texts.every((text) => typeof text === "string")) {
-    throw new ThroughlineError("a part of a long value is missing", {
-      code: "THROUGHLINE_CORRUPT",
-    });
+    throw corrupt("a part of a long value is missing");
   }
   return texts.join("");
 }

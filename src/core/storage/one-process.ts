@@ -1,5 +1,5 @@
 // What a storage offers that one process alone writes: a driver has one of each, and closes the leases.
-import { ThroughlineError } from "../errors.ts";
+import { closed } from "../errors.ts";
 import { randomId } from "../ids.ts";
 import { KeyedMutex } from "../mutex.ts";
 import type { Cluster } from "./cluster.ts";
@@ -38,9 +38,7 @@ export class LocalLeases implements Leases {
 
   /** Ends the waiting, and what is held counts as lost. Calls afterwards reject. */
   close(): void {
-    if (this.#closing.signal.aborted) return;
-    const code = "THROUGHLINE_CLOSED";
-    this.#closing.abort(new ThroughlineError("the storage is closed", { code }));
+    if (!this.#closing.signal.aborted) this.#closing.abort(closed());
   }
 
   #hold(text: string): Lease {

@@ -1,6 +1,6 @@
 import type { ChatLog } from "../chat/chat-log.ts";
 import type { ProviderSessions } from "../chat/provider-sessions.ts";
-import { ThroughlineError } from "../errors.ts";
+import { closed, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { KeyedMutex } from "../mutex.ts";
 import type { Lease } from "../storage/leases.ts";
@@ -151,7 +151,7 @@ export class TurnQueue {
   /** The storage closes: what runs is cut off, as by a crash, and nothing more is stored of it. */
   close(): void {
     this.#unsubscribe();
-    for (const turn of this.#turns.values()) turn.fence(closed());
+    for (const turn of this.#turns.values()) turn.fence(closed("this process is ending"));
   }
 
   /** Cuts short what this or another process asks for: one turn, the one that runs, or every one of a chat. */
@@ -166,7 +166,3 @@ export class TurnQueue {
 }
 
 const turnKey = (chatId: string, id: string) => JSON.stringify([chatId, id]);
-
-export function closed(): ThroughlineError {
-  return new ThroughlineError("this process is ending", { code: "THROUGHLINE_CLOSED" });
-}

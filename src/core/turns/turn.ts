@@ -5,7 +5,7 @@ import type { PeriodView } from "../chat/provider-sessions.ts";
 import { checkMessageId } from "../chat/record-ids.ts";
 import { besideWords } from "../chat/waiting.ts";
 import { isoTime } from "../clock.ts";
-import { invalid, ThroughlineError } from "../errors.ts";
+import { idConflict, invalid } from "../errors.ts";
 import { type JsonObject, tooLarge } from "../json.ts";
 import type { Retry, Usage } from "../models/responder.ts";
 import { checkId } from "../storage/batch.ts";
@@ -41,9 +41,7 @@ export function assertSame(turn: Turn, said: StoredRecord | Turn): void {
   const { content, attachments } =
     said instanceof Turn ? said : { content: said["content"], attachments: attachmentsOf(said) };
   if (content === turn.content && sameFiles(attachments, turn.attachments)) return;
-  throw new ThroughlineError("this id is in use for another message", {
-    code: "THROUGHLINE_ID_CONFLICT",
-  });
+  throw idConflict("this id is in use for another message");
 }
 
 /** What came of a turn, once it is stored. */

@@ -3,7 +3,7 @@ import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
-import { invalid, ThroughlineError, unless } from "../errors.ts";
+import { closed, invalid, ThroughlineError, unless } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { ListOptions, ModelList, Responders } from "../models/responder.ts";
 import { aName, anObject, checkArgument } from "../options.ts";
@@ -16,7 +16,6 @@ import { keepPending, retriedWith } from "./records.ts";
 import { type Answerer, isBeingAnswered, run } from "./run.ts";
 import { assertSame, checkTurn, checkTurnId, Turn, type Words } from "./turn.ts";
 import { chooseIn, dismissTurns, newestWords, storedWords, TurnLog } from "./turn-log.ts";
-import { closed } from "./turn-queue.ts";
 import type { TurnsRuntime } from "./turns-options.ts";
 
 export interface TurnInput extends Target {
@@ -362,7 +361,7 @@ export class Turns {
    * more. A turn of `open` has 5 s more to be closed; after that it has failed.
    */
   async close(graceMs: number): Promise<void> {
-    this.#closing.abort(closed());
+    this.#closing.abort(closed("this process is ending"));
     await until(Promise.all(this.#own.values()), { ms: graceMs });
     for (const turn of this.#own.keys()) if (this.running(turn.chatId) === turn) turn.stop();
     while (this.#own.size > 0) await Promise.all(this.#own.values());

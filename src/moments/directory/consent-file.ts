@@ -1,6 +1,6 @@
 // <home>/consent.json: what somebody agreed to, until they say something else. Replaced whole.
 import { join } from "node:path";
-import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { isThroughlineError, unavailable } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type FilePorts, isThere, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
 import { jsonOf } from "../package/manifest.ts";
@@ -67,10 +67,7 @@ export class KeptConsent {
       if (consentSwitches.some((name) => this.#kept[name] && !consent[name])) {
         await unlinkIfThere(this.#ports.disk, this.#path).catch(() => undefined); // told below
       }
-      throw new ThroughlineError("what was agreed to could not be kept for the next run", {
-        code: "THROUGHLINE_UNAVAILABLE",
-        cause,
-      });
+      throw unavailable("what was agreed to could not be kept for the next run", cause);
     }
   }
 }

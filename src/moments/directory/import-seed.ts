@@ -1,7 +1,7 @@
 // A package as the original wrote it (6 digits, local time, no seal) becomes one of ours: a copy. What
 // the original did not keep, above all the times of pictures and sound, is null.
 import { join } from "node:path";
-import { invalid, ThroughlineError } from "../../core/errors.ts";
+import { absent, invalid } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import type { KeyedMutex } from "../../core/mutex.ts";
 import { sha256 } from "../../core/sha256.ts";
@@ -65,9 +65,7 @@ export async function importSeed(
 ): Promise<ImportedSeed> {
   const { disk } = ports;
   const bytes = await readWhole(disk, join(folder, "feedback.json"));
-  if (bytes === undefined) {
-    throw new ThroughlineError("there is no feedback.json", { code: "THROUGHLINE_NOT_FOUND" });
-  }
+  if (bytes === undefined) throw absent("there is no feedback.json");
   const seed = seedOf(bytes);
   const leftOut: LeftOut[] = [];
   const messages = await readWords(disk, folder, leftOut);

@@ -2,7 +2,7 @@
 // it is read, so it is checked by its exact shape: nothing from outside becomes a path otherwise.
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
-import { invalid, ThroughlineError } from "../../core/errors.ts";
+import { absent, invalid } from "../../core/errors.ts";
 import type { NewId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Disk, DiskEntry } from "../../core/storage/disk/disk.ts";
@@ -97,7 +97,7 @@ export function checkName(name: string): void {
 export async function assertThere(from: Directory, name: string): Promise<void> {
   checkName(name);
   if (await isHere(from, name)) return;
-  throw new ThroughlineError(`there is no package ${name}`, { code: "THROUGHLINE_NOT_FOUND" });
+  throw absent(`there is no package ${name}`);
 }
 
 /** Which package a name in the directory belongs to, and as what. `undefined`: none of ours. */

@@ -1,7 +1,7 @@
 // The small files beside a package, because a package never changes: JSON of a declared shape, replaced whole.
 // <name>.status.json says what became of it. <name>.tombstone.json is of something that is forgotten here and that
 // a bucket may still have. It stays until the bucket agrees; until then what was forgotten does not come back here.
-import { ThroughlineError } from "../../core/errors.ts";
+import { corrupt } from "../../core/errors.ts";
 import { is } from "../../core/shape.ts";
 import {
   type FilePorts,
@@ -127,9 +127,7 @@ export async function changeStatus(
   const isOnItsWay = before !== undefined && isInFlight(before) && !isFromMemory;
   if (!isNoted || isOnItsWay) await assertThere(ports, name);
   if (before === undefined) {
-    throw new ThroughlineError(`the status of ${name} cannot be read: repair it by hand`, {
-      code: "THROUGHLINE_CORRUPT",
-    });
+    throw corrupt(`the status of ${name} cannot be read: repair it by hand`);
   }
   const after = change(before, secondsNow(ports.clock));
   if (JSON.stringify(after) !== JSON.stringify(before)) await writeStatus(ports, name, after);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { systemClock } from "../../core/clock.ts";
-import { ThroughlineError } from "../../core/errors.ts";
+import { closed, conflict } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
@@ -176,9 +176,7 @@ export class PackageDirectory extends PackageReader implements PackageSink {
       const of = ownersOf(record, messages);
       const note = isFree ? await noteComing(this.#ports, record, bytes, of) : undefined;
       if (note !== undefined) return note.prefix;
-      throw new ThroughlineError(`${name} cannot go to the bucket: its name is taken here`, {
-        code: "THROUGHLINE_CONFLICT",
-      });
+      throw conflict(`${name} cannot go to the bucket: its name is taken here`);
     });
   }
 
@@ -387,8 +385,6 @@ export class PackageDirectory extends PackageReader implements PackageSink {
   }
 
   #assertOpen(): void {
-    if (this.#closing !== undefined) {
-      throw new ThroughlineError("the packages are closed", { code: "THROUGHLINE_CLOSED" });
-    }
+    if (this.#closing !== undefined) throw closed("the packages are closed");
   }
 }

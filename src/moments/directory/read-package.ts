@@ -2,7 +2,7 @@
 // run beside a process that writes the directory.
 import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
-import { ThroughlineError } from "../../core/errors.ts";
+import { absent, corrupt, ThroughlineError } from "../../core/errors.ts";
 import { is } from "../../core/shape.ts";
 import { readExactly } from "../../core/storage/files/batch-reader.ts";
 import { readFrom, rethrow } from "../../core/storage/files/file-ports.ts";
@@ -125,7 +125,7 @@ export interface PackageFile {
 }
 
 function noSuchFile(name: string): ThroughlineError {
-  return new ThroughlineError(`${name} has no such file`, { code: "THROUGHLINE_NOT_FOUND" });
+  return absent(`${name} has no such file`);
 }
 
 /** Reads every byte of a package, and compares it with its manifest. */
@@ -345,7 +345,7 @@ export class PackageReader {
       });
       if (read === undefined) {
         const says = `${name}/${path} is not as it was sealed`;
-        throw new ThroughlineError(says, { code: "THROUGHLINE_CORRUPT" });
+        throw corrupt(says);
       }
       // By its name: what another machine wrote into a manifest is not what a browser may be told.
       return { path, mediaType: mediaTypeOf(path), ...read };

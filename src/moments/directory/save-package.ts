@@ -2,7 +2,7 @@
 import { constants } from "node:os";
 import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
-import { ThroughlineError } from "../../core/errors.ts";
+import { corrupt } from "../../core/errors.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import {
   isCode,
@@ -54,7 +54,7 @@ export async function saveCopy(ports: PackagePorts, moment: SealedMoment): Promi
   if (occupant === "none") await write(ports, moment, undefined);
   if (occupant !== "another") return occupant === "none";
   const says = `${moment.record.name} is already there, and damaged: delete it first`;
-  throw new ThroughlineError(says, { code: "THROUGHLINE_CORRUPT" });
+  throw corrupt(says);
 }
 
 /** What has a name. A status of an upload from memory is that of this very moment: a start leaves none. */

@@ -1,6 +1,6 @@
 import type { Chats } from "../../core/chat/chats.ts";
 import type { ForgottenChats } from "../../core/chat/tombstones.ts";
-import { ThroughlineError } from "../../core/errors.ts";
+import { unavailable } from "../../core/errors.ts";
 import type { Moments } from "../moments.ts";
 
 /**
@@ -58,5 +58,5 @@ export async function forgetPackagesOf(
   }
   if (failed === 0) return;
   const says = `${failed} packages of forgotten chats could not be deleted`;
-  throw new ThroughlineError(says, { code: "THROUGHLINE_UNAVAILABLE" });
+  throw unavailable(says);
 }

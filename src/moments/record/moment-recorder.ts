@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../../core/errors.ts";
+import { idConflict } from "../../core/errors.ts";
 import { fillWithRandom } from "../../core/ids.ts";
 import { Lru } from "../../core/lru.ts";
 import type { Runtime } from "../../core/runtime.ts";
@@ -281,9 +281,7 @@ export class MomentRecorder {
     const first = this.#receipts.peek(id) ?? (known && new Receipt(known));
     if (first !== undefined) {
       if (sentimentOf(first.name) === label.sentiment) return first;
-      throw new ThroughlineError("this id was used for a reaction of the other sentiment", {
-        code: "THROUGHLINE_ID_CONFLICT",
-      });
+      throw idConflict("this id was used for a reaction of the other sentiment");
     }
     const name = packageName(packageStamp(zero.wallMs), label.sentiment, uuid);
     const state = { id, name, accepted: false, durable: false, uploaded: false };

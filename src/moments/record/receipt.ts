@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../../core/errors.ts";
+import { unavailable } from "../../core/errors.ts";
 import type { SaveFailure } from "../package/package-sink.ts";
 import type { Reduced } from "../package/record.ts";
 
@@ -115,7 +115,7 @@ export class Receipt {
 
   #settle(): void {
     const why = `The moment was not kept: ${this.#state.reason}`;
-    const error = new ThroughlineError(why, { code: "THROUGHLINE_UNAVAILABLE" });
+    const error = unavailable(why);
     this.#decided.resolve();
     this.#durable.reject(error);
   }

@@ -1,6 +1,6 @@
 import type { RawData, WebSocket } from "ws";
 import type { Clock } from "../../core/clock.ts";
-import { ThroughlineError } from "../../core/errors.ts";
+import { closed, ThroughlineError } from "../../core/errors.ts";
 import type { AcceptedSocket } from "../../server/upgrade.ts";
 import type { Moments, MomentsStatistics } from "../moments.ts";
 import type { MomentRecorder } from "../record/moment-recorder.ts";
@@ -77,9 +77,7 @@ export class MediaSockets {
    * @throws ThroughlineError `THROUGHLINE_BUSY`: there are enough. `THROUGHLINE_CLOSED`
    */
   accept(): AcceptedSocket {
-    if (this.#isOver) {
-      throw new ThroughlineError("this server is ending", { code: "THROUGHLINE_CLOSED" });
-    }
+    if (this.#isOver) throw closed("this server is ending");
     if (this.#isFull) {
       throw new ThroughlineError("enough feeds are open already", { code: "THROUGHLINE_BUSY" });
     }

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { holdsRemoved } from "../../core/chat/marks.ts";
-import { isThroughlineError, ThroughlineError } from "../../core/errors.ts";
+import { absent, isThroughlineError } from "../../core/errors.ts";
 import type { Router } from "../../server/router.ts";
 import type { PackageEntry, ReadPackage } from "../directory/read-package.ts";
 import type { Moments } from "../moments.ts";
@@ -22,7 +22,7 @@ export async function readShown(
   const ids = read.messages.map(({ id }) => id);
   const { logs } = ports.throughline.chats;
   if (!(await holdsRemoved(logs, read.manifest.chat_id, ids))) return read;
-  throw new ThroughlineError(withheld, { code: "THROUGHLINE_NOT_FOUND" });
+  throw absent(withheld);
 }
 
 const withheld =

@@ -1,7 +1,7 @@
 // The bytes of a log: what stands between one commit line and the next. docs/formats/log.md is the
 // description for people; this file is the only code that knows it.
 import { crc32 } from "node:zlib";
-import { ThroughlineError } from "../../errors.ts";
+import { corrupt, ThroughlineError } from "../../errors.ts";
 import { isJsonObject, type JsonObject } from "../../json.ts";
 
 /** Version of the log format, in every commit line. A greater one is refused, never touched. */
@@ -146,7 +146,7 @@ export function headOf(line: Buffer): CommitHead {
   const fields = parseLine(line);
   if (typeof fields?.["key"] !== "string") {
     const message = "a commit line is no JSON object with a key, though its checksum is right";
-    throw new ThroughlineError(message, { code: "THROUGHLINE_CORRUPT" });
+    throw corrupt(message);
   }
   const { _type, kind, format, seq, count, bytes, prev, crc, key, damaged, ...head } = fields;
   return { key: fields["key"], damaged: damaged === true, headJson: JSON.stringify(head) };

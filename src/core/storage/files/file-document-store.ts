@@ -1,5 +1,5 @@
 import { basename, join } from "node:path";
-import { ThroughlineError, unavailable } from "../../errors.ts";
+import { closed, conflict, corrupt, unavailable } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import { KeyedMutex } from "../../mutex.ts";
 import { type PreparedDocument, prepareDocument } from "../batch.ts";
@@ -19,7 +19,6 @@ import {
 } from "./document-file.ts";
 import { fileNameOf } from "./file-name.ts";
 import {
-  closed,
   deletedPerhaps,
   type HomePorts,
   isDiskError,
@@ -144,9 +143,7 @@ export class FileDocumentStore implements DocumentStore {
     const before = await this.#newest(key);
     const revision = before?.revision ?? 0;
     if (expectedRevision !== undefined && expectedRevision !== revision) {
-      throw new ThroughlineError(`${key} has revision ${revision}, not ${expectedRevision}`, {
-        code: "THROUGHLINE_CONFLICT",
-      });
+      throw conflict(`${key} has revision ${revision}, not ${expectedRevision}`);
     }
     this.#ports.guard();
     const path = this.#path(key);
@@ -180,9 +177,7 @@ export class FileDocumentStore implements DocumentStore {
       const found = await this.#load(each);
       if (found === "unreadable") await this.#setAside(key, each, unreadable);
       else if (found?.key !== undefined && found.key !== key) {
-        throw new ThroughlineError(`the file of ${key} holds another document`, {
-          code: "THROUGHLINE_CORRUPT",
-        });
+        throw corrupt(`the file of ${key} holds another document`);
       } else if (found !== undefined)
         newest = newest === undefined ? found : newerOf(newest, found);
     }

@@ -1,4 +1,5 @@
 import { basename, join } from "node:path";
+import { closed } from "../../errors.ts";
 import { KeyedMutex } from "../../mutex.ts";
 import type { Disk } from "../disk/disk.ts";
 import {
@@ -15,7 +16,6 @@ import {
 import { readExactly } from "./batch-reader.ts";
 import { fileNameOf, keyOfFileName } from "./file-name.ts";
 import {
-  closed,
   deletedPerhaps,
   type FilePorts,
   isCode,

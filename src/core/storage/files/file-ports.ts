@@ -1,7 +1,12 @@
 // What the files of a home share: ports, and the few moves that every protocol is made of.
 import { basename, dirname } from "node:path";
 import type { Clock } from "../../clock.ts";
-import { isThroughlineError, ThroughlineError, unavailable } from "../../errors.ts";
+import {
+  isThroughlineError,
+  outcomeUnknown,
+  type ThroughlineError,
+  unavailable,
+} from "../../errors.ts";
 import type { NewId } from "../../ids.ts";
 import type { Logger } from "../../logger.ts";
 import type { Timers } from "../../timers.ts";
@@ -154,17 +159,11 @@ export async function replaceLog(
 
 /** What a deletion rejects with that may have happened, in part or whole. */
 export function deletedPerhaps(key: string, cause: unknown): ThroughlineError {
-  return new ThroughlineError(`${key} is perhaps deleted, perhaps not for good: delete it again`, {
-    code: "THROUGHLINE_OUTCOME_UNKNOWN",
-    cause,
-  });
+  return outcomeUnknown(`${key} is perhaps deleted, perhaps not for good: delete it again`, cause);
 }
 
 function replacedPerhaps(cause: unknown): ThroughlineError {
-  return new ThroughlineError("a file was replaced, but perhaps not for good", {
-    code: "THROUGHLINE_OUTCOME_UNKNOWN",
-    cause,
-  });
+  return outcomeUnknown("a file was replaced, but perhaps not for good", cause);
 }
 
 /** Makes the names in a directory durable; a failure is remembered, and made good before a commit. */
@@ -262,10 +261,6 @@ export async function inSpaceOfIndex<T>(
 /** This user may not do that there, and trying again does not help. */
 export function isNotAllowed(error: unknown): boolean {
   return isCode(error, "EACCES", "EPERM", "EROFS");
-}
-
-export function closed(): ThroughlineError {
-  return new ThroughlineError("the storage is closed", { code: "THROUGHLINE_CLOSED" });
 }
 
 /** What `Disk.open` refuses because it is no file, by the code that it gives then. */

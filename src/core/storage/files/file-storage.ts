@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 import { isoTime } from "../../clock.ts";
-import { isThroughlineError, ThroughlineError, unavailable } from "../../errors.ts";
+import { closed, isThroughlineError, ThroughlineError, unavailable } from "../../errors.ts";
 import { misconfigured } from "../../options.ts";
 import type { DiskEntry } from "../disk/disk.ts";
 import type { LogProjection } from "../log-store.ts";
@@ -13,7 +13,6 @@ import { FileFileStore } from "./file-file-store.ts";
 import { FileLogStore } from "./file-log-store.ts";
 import { fileNameOf } from "./file-name.ts";
 import {
-  closed,
   type HomePorts,
   isCode,
   isTemporaryName,

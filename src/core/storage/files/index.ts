@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import { setImmediate as nextPass } from "node:timers/promises";
-import { ThroughlineError, unavailable } from "../../errors.ts";
+import { closed, type ThroughlineError, unavailable } from "../../errors.ts";
 import type { Logger } from "../../logger.ts";
 import { awaited, systemTimers, type Timers } from "../../timers.ts";
 import type { LogProjection } from "../log-store.ts";
@@ -153,7 +153,7 @@ export class FileIndex {
 
   #assertOpen(): void {
     if (!this.#isClosed) return;
-    throw new ThroughlineError("the index is closed", { code: "THROUGHLINE_CLOSED" });
+    throw closed("the index is closed");
   }
 
   /** How long the file is, with its journal. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ThroughlineError, unavailable } from "../../errors.ts";
+import { outcomeUnknown, type ThroughlineError, unavailable } from "../../errors.ts";
 import { freezeDeep } from "../../json.ts";
 import type { DiskFile, FilePlace } from "../disk/disk.ts";
 import { type LogHead, logLimits, type OpenLog, type StoredRecord } from "../log-store.ts";
@@ -411,10 +411,7 @@ export class LogFile implements JournaledLog, OpenLog {
       this.#fault = unavailable(`${this.key} could not be written`, cause);
     } catch {
       // Until it can be cut back, it is unknown if the batch will be there.
-      this.#fault = new ThroughlineError(`${this.key} could not be written, nor cut back`, {
-        code: "THROUGHLINE_OUTCOME_UNKNOWN",
-        cause,
-      });
+      this.#fault = outcomeUnknown(`${this.key} could not be written, nor cut back`, cause);
     }
     return this.#fault;
   }

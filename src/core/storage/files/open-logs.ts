@@ -1,9 +1,8 @@
 import { basename, join } from "node:path";
-import { unavailable } from "../../errors.ts";
+import { closed, unavailable } from "../../errors.ts";
 import { KeyedMutex } from "../../mutex.ts";
 import { logName } from "./file-name.ts";
 import {
-  closed,
   isCode,
   isDiskError,
   logTemporary,

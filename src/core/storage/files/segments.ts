@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { ThroughlineError, unavailable } from "../../errors.ts";
+import { outcomeUnknown, type ThroughlineError, unavailable } from "../../errors.ts";
 import {
   type HomePorts,
   isFull,
@@ -127,7 +127,7 @@ export class Segments {
       this.position = position;
       this.#isUncertain = true;
       const message = "the journal could not be written, nor a new one begun";
-      return new ThroughlineError(message, { code: "THROUGHLINE_OUTCOME_UNKNOWN", cause });
+      return outcomeUnknown(message, cause);
     }
   }
 

@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../../errors.ts";
+import { conflict } from "../../errors.ts";
 import type { JsonObject } from "../../json.ts";
 import { prepareDocument } from "../batch.ts";
 import {
@@ -42,9 +42,7 @@ export class MemoryDocumentStore implements DocumentStore {
     const { json, expectedRevision } = prepareDocument(key, value, options);
     const current = this.#documents.get(key)?.revision ?? 0;
     if (expectedRevision !== undefined && expectedRevision !== current) {
-      throw new ThroughlineError(`the document is at revision ${current}`, {
-        code: "THROUGHLINE_CONFLICT",
-      });
+      throw conflict(`the document is at revision ${current}`);
     }
     this.#documents.set(key, { json, revision: current + 1 });
     return current + 1;

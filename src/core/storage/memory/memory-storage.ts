@@ -1,4 +1,4 @@
-import { ThroughlineError } from "../../errors.ts";
+import { closed } from "../../errors.ts";
 import { LocalCluster, LocalLeases } from "../one-process.ts";
 import type { Storage } from "../storage.ts";
 import { MemoryDocumentStore } from "./memory-document-store.ts";
@@ -17,7 +17,7 @@ export function openMemoryStorage(): Storage {
   let isClosed = false;
   const checkOpen = () => {
     if (!isClosed) return;
-    throw new ThroughlineError("the memory storage is closed", { code: "THROUGHLINE_CLOSED" });
+    throw closed("the memory storage is closed");
   };
   const close = async () => {
     isClosed = true;
