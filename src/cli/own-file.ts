@@ -4,6 +4,7 @@ import { conflict, isThroughlineError, unavailable } from "../core/errors.ts";
 import { tooLarge } from "../core/json.ts";
 import { misconfigured } from "../core/options.ts";
 import { sha256 } from "../core/sha256.ts";
+import { syncDirectoryNow } from "../core/storage/disk/disk.ts";
 
 const mebibyte = 1024 * 1024;
 
@@ -109,7 +110,7 @@ export class EditedFile {
       const path = target(this.#path);
       if (text === undefined) fs.rmSync(path, { force: true });
       else replace(path, text);
-      syncDirectory(dirname(path));
+      syncDirectoryNow(dirname(path));
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
       const name = basename(this.#path);
@@ -152,14 +153,4 @@ function replace(path: string, text: string): void {
     throw error;
   }
   fs.renameSync(draft, path);
-}
-
-function syncDirectory(path: string): void {
-  if (process.platform === "win32") return; // a directory cannot be opened there
-  const descriptor = fs.openSync(path, fs.constants.O_RDONLY);
-  try {
-    fs.fsyncSync(descriptor);
-  } finally {
-    fs.closeSync(descriptor);
-  }
 }

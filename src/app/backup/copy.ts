@@ -3,7 +3,6 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Context } from "../../cli/command.ts";
 import {
   backupName,
-  bytesOf,
   endOfLog,
   hashInName,
   isHome,
@@ -28,7 +27,7 @@ import { isThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
-import { readFrom, writeAll } from "../../core/storage/files/file-ports.ts";
+import { bytesOf, readFrom, writeAll } from "../../core/storage/files/file-ports.ts";
 import {
   type Change,
   type Frame,

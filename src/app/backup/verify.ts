@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { reportsOf } from "../../cli/doctor/doctor.ts";
 import {
   backupName,
-  bytesOf,
   chunks,
   isOfProcess,
   packageOf,
@@ -21,7 +20,7 @@ import {
   documentIndent,
   encodeDocument,
 } from "../../core/storage/files/document-file.ts";
-import { isDiskError, writeAll } from "../../core/storage/files/file-ports.ts";
+import { bytesOf, isDiskError, writeAll } from "../../core/storage/files/file-ports.ts";
 import { findingId } from "../../core/storage/files/quarantine.ts";
 
 const formatVersion = 1;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Disk, DiskEntry, DiskFile } from "../../core/storage/disk/disk.ts";
 import { batchesBackward, readExactly } from "../../core/storage/files/batch-reader.ts";
-import { isTemporaryName, readFrom } from "../../core/storage/files/file-ports.ts";
+import { isTemporaryName } from "../../core/storage/files/file-ports.ts";
 import { journalFolder } from "../../core/storage/files/segments.ts";
 import { isErrno } from "../failure.ts";
 
@@ -100,10 +100,6 @@ export async function* chunks(file: DiskFile, start: number, end: number, signal
     yield { bytes, at };
   }
 }
-
-/** Reads bytes of a file, all of them by default; `undefined` where there is no file. */
-export const bytesOf = (disk: Disk, path: string, start = 0, length?: number) =>
-  readFrom(disk, path, async (file) => readExactly(file, start, length ?? (await file.size())));
 
 export function unlessAbsent(error: unknown): undefined {
   if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;

@@ -241,6 +241,20 @@ export const realDisk: Disk = {
   },
 };
 
+/** Makes a file or a folder durable on this thread. */
+export function syncNow(path: string, flags: "r" | "r+"): void {
+  const descriptor = fs.openSync(path, flags);
+  try {
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+export function syncDirectoryNow(path: string): void {
+  if (process.platform !== "win32") syncNow(path, "r"); // a directory cannot be opened there
+}
+
 /** How many bytes this user may still write at a path. A quota, or the next moment, can make it less. */
 export async function freeSpace(path: string): Promise<number> {
   const { bavail, bsize } = await spaceOf(path);

@@ -5,6 +5,7 @@ import fs from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { unavailable } from "../../errors.ts";
+import { syncDirectoryNow } from "../disk/disk.ts";
 
 /** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
 const schemaVersion = 9;
@@ -272,13 +273,7 @@ export function removeLeftIndex(path: string): void {
 /** Removes the index and everything beside it that belongs to it, durably. */
 function removeIndexFile(path: string): void {
   for (const each of [...sideFiles(path), path]) fs.rmSync(each, { force: true });
-  if (process.platform === "win32") return; // a directory cannot be opened there
-  const descriptor = fs.openSync(dirname(path), "r");
-  try {
-    fs.fsyncSync(descriptor);
-  } finally {
-    fs.closeSync(descriptor);
-  }
+  syncDirectoryNow(dirname(path));
 }
 
 /** A file with one name, made by this user; closed to others if it was not. No link is followed. */

@@ -1,5 +1,5 @@
 // What writes to `index.db`, in the thread of the index or in the main thread.
-import fs from "node:fs";
+import { syncNow } from "../disk/disk.ts";
 import type { LogHead, LogProjection } from "../log-store.ts";
 import { searchTokens } from "../search-words.ts";
 import { type Batch, recordsOf } from "./batch-reader.ts";
@@ -258,12 +258,7 @@ export class IndexWriter {
     const row = database.prepare("pragma wal_checkpoint(truncate)").get();
     if (row?.["busy"] !== 0)
       throw new Error("the index is read, and its journal cannot be cut off");
-    const descriptor = fs.openSync(`${path}-wal`, "r+");
-    try {
-      fs.fsyncSync(descriptor);
-    } finally {
-      fs.closeSync(descriptor);
-    }
+    syncNow(`${path}-wal`, "r+");
   }
 
   /** The row of a log, if it has one. */

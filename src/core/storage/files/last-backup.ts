@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import type { NewId } from "../../ids.ts";
 import type { Disk } from "../disk/disk.ts";
-import { readExactly } from "./batch-reader.ts";
-import { readFrom, replaceFile, writeAll } from "./file-ports.ts";
+import { bytesOf, replaceFile, writeAll } from "./file-ports.ts";
 
 /** The note that `backup` leaves in the home that it copied. */
 interface LastBackup {
@@ -25,9 +24,7 @@ export async function noteBackup(disk: Disk, home: string, note: LastBackup, new
 /** @returns `undefined`: none is noted, or the note cannot be read. */
 export async function readLastBackup(disk: Disk, home: string): Promise<LastBackup | undefined> {
   try {
-    return await readFrom(disk, pathIn(home), async (file) =>
-      JSON.parse(String(await readExactly(file, 0, await file.size()))),
-    );
+    return JSON.parse(String(await bytesOf(disk, pathIn(home)))) as LastBackup;
   } catch {
     return undefined;
   }

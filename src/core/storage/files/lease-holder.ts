@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { isJsonObject } from "../../json.ts";
+import { isRunning } from "./file-ports.ts";
 
 interface Holder {
   readonly pid: number;
@@ -98,11 +99,5 @@ function readHolder(home: string): Holder | undefined {
 
 /** Whether a note was left by a dead process of this machine. Decides what is said, nothing else. */
 function isGone({ pid, host }: Holder): boolean {
-  if (host !== hostname()) return false;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ESRCH";
-  }
+  return host === hostname() && pid !== process.pid && !isRunning(pid);
 }

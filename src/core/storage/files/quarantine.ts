@@ -3,14 +3,13 @@ import { isJsonObject } from "../../json.ts";
 import { sha256 } from "../../sha256.ts";
 import type { Disk, DiskFile } from "../disk/disk.ts";
 import type { RepairReport } from "../storage.ts";
-import { readExactly } from "./batch-reader.ts";
 import { hexCrc } from "./commit.ts";
 import {
+  bytesOf,
   copyBytes,
   type FilePorts,
   type HomePorts,
   makeDirectory,
-  readFrom,
   replaceFile,
   syncNames,
   unlessAbsent,
@@ -60,7 +59,7 @@ export async function readReports(
   for (const name of listing.map((entry) => entry.name).sort()) {
     if (!name.endsWith(".json")) continue;
     try {
-      const value: unknown = JSON.parse(String(await bytesAt(disk, join(folder, name))));
+      const value: unknown = JSON.parse(String(await bytesOf(disk, join(folder, name))));
       if (!isJsonObject(value)) continue;
       const report = value as unknown as KeptReport;
       const confirmed = name.endsWith(".confirmed.json");
@@ -123,7 +122,7 @@ export class Quarantine {
     if (kind !== "missing_log") return false;
     const [collection, ...id] = key.split("/");
     if (collection !== "chats") return true;
-    const marks = bytesAt(this.#ports.disk, join(this.#home, "forgotten", "chats.jsonl"));
+    const marks = bytesOf(this.#ports.disk, join(this.#home, "forgotten", "chats.jsonl"));
     const hash = sha256(id.join("/")).toString("hex");
     return marks.then(
       (bytes) => bytes?.includes(hash) ?? false,
@@ -157,8 +156,4 @@ export class Quarantine {
   #write(name: string, fill: (file: DiskFile) => Promise<void>): Promise<void> {
     return replaceFile(this.#ports, join(this.#directory, name), fill);
   }
-}
-
-function bytesAt(disk: Disk, path: string): Promise<Buffer | undefined> {
-  return readFrom(disk, path, async (file) => readExactly(file, 0, await file.size()));
 }
