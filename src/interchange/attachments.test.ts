@@ -1,6 +1,8 @@
 // What an export of a chat has of its attachments, an import has again.
+
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { column } from "../../test/support/columns.ts";
 import { exported as exportedFiles, source } from "../../test/support/import-sources.ts";
 import { systemClock } from "../core/clock.ts";
 import { hashOf } from "../core/storage/file-store.ts";
@@ -69,10 +71,7 @@ for (const [format, form] of [
     const bytes = await target.chats.files.get(chat, hashOf(large));
     assert.ok(Buffer.from(bytes ?? []).equals(large));
     const { messages } = await target.chats.messages(chat);
-    assert.deepEqual(
-      messages.map(({ content }) => content),
-      ["Hello", "see m1", "see m2"],
-    );
+    assert.deepEqual(column(messages, "content"), ["Hello", "see m1", "see m2"]);
     // Again, it adds nothing.
     const again = await imported(target, text, form);
     assert.deepEqual(again.chats[0]?.messages, 0);

@@ -3,13 +3,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
+import { column } from "../../test/support/columns.ts";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { source } from "../../test/support/import-sources.ts";
 import { randomText } from "../../test/support/random-text.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { StoredRecord } from "../core/storage/log-store.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
-import type { Form } from "./chat-import.ts";
 import { importChats } from "./chat-import.ts";
 import type { ImportOptions, Source } from "./import.ts";
 
@@ -27,10 +27,8 @@ function importInto(
   { chats }: Throughline,
   sources: readonly Source[],
   more: Partial<ImportOptions> = {},
-  form: Form = "seed",
 ) {
-  const options = { chats, clock: clock(), zone: "Europe/Berlin", ...more };
-  return importChats(sources, options, form);
+  return importChats(sources, { chats, clock: clock(), zone: "Europe/Berlin", ...more });
 }
 
 async function records({ chats }: Throughline, chatId: string): Promise<StoredRecord[]> {
@@ -45,11 +43,8 @@ async function messages(throughline: Throughline, chatId: string): Promise<JsonO
 test("a file that another chat replaces while it is read is refused, and stores nothing", async () => {
   await using throughline = await open();
   const files = ["a:1", "b:2"].map((key) => {
-    const lines = [
-      { _type: "metadata", key },
-      { role: "user", content: `I am ${key}` },
-    ];
-    return Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const lines = [JSON.stringify({ _type: "metadata", key }), line(`I am ${key}`)];
+    return Buffer.from(lines.join("\n"));
   });
   const pieces = async function* () {
     yield files.length > 1 ? files.shift() : files[0];
@@ -118,20 +113,16 @@ test("every oddity has its result, and nothing is dropped silently", async () =>
   await using throughline = await open();
   const report = await importInto(throughline, [goldenSource("oddities.jsonl")]);
   const found = await messages(throughline, "odd:1");
-  assert.deepEqual(
-    found.map(({ content }) => String(content).split(" ", 1)[0]),
-    ["m1", "m5", "m6", "m6b", "m7", "m8", "m9", "m10", "m11", "m12"],
-  );
+  const begins = found.map(({ content }) => String(content).split(" ", 1)[0]);
+  assert.deepEqual(begins, ["m1", "m5", "m6", "m6b", "m7", "m8", "m9", "m10", "m11", "m12"]);
   const by = (start: string) => found.find(({ content }) => String(content).startsWith(start))!;
   assert.equal(by("m1 ")["role"], "user");
   assert.equal(by("m5")["timestamp"], "");
   assert.deepEqual(by("m6")["extra"], { id: "mine", _type: "note", seq: 7, kind: "commit" });
   assert.equal(by("m6b")["role"], "system");
   assert.deepEqual(by("m6b")["extra"], { role: "narrator" });
-  assert.deepEqual(
-    [by("m7")["role"], by("m7")["extra"]],
-    ["system", { role: "human", timestamp: "yesterday" }],
-  );
+  assert.equal(by("m7")["role"], "system");
+  assert.deepEqual(by("m7")["extra"], { role: "human", timestamp: "yesterday" });
   assert.deepEqual(by("m8")["extra"], { id: "mine", timestamp: 1_772_532_000 });
   assert.equal(by("m9")["n"], "12345678901234567890");
   assert.deepEqual([by("m9")["f"], by("m9")["z"]], ["1e999", "-0"]);
@@ -167,10 +158,7 @@ test("lines that look like our control records and commits change nothing", asyn
   assert.deepEqual(head["extra"], { owner: "someone" });
   assert.equal(head.last_consolidated, 0);
   const controls = (await records(throughline, "odd:1")).filter(({ _type }) => _type !== undefined);
-  assert.deepEqual(
-    controls.map(({ kind }) => kind),
-    ["foreign", "foreign", "foreign"],
-  );
+  assert.deepEqual(column(controls, "kind"), ["foreign", "foreign", "foreign"]);
   const forged = (controls[2]!["extra"] as JsonObject)["record"] as JsonObject;
   assert.equal(forged["kind"], "redaction");
 });
@@ -242,10 +230,7 @@ test("a source that has grown adds what is new, and keeps the title", async () =
   const grown = line("one") + line("two") + line("three");
   const report = await importInto(throughline, [source("a_b.jsonl", grown)]);
   assert.deepEqual([report.chats[0]?.messages, report.chats[0]?.skipped], [1, 2]);
-  assert.deepEqual(
-    (await messages(throughline, "a:b")).map(({ content }) => content),
-    ["one", "two", "three"],
-  );
+  assert.deepEqual(column(await messages(throughline, "a:b"), "content"), ["one", "two", "three"]);
   const row = await throughline.chats.row("a:b");
   assert.deepEqual([row.title, row.message_count], ["one", 3]);
 });
@@ -289,39 +274,32 @@ test("what a person had forgotten stays forgotten, also what is younger; force b
 });
 
 const many = Array.from({ length: 600 }, (_, n) => line(`line ${n}`)).join("");
-const broken: readonly (readonly [what: string, second: () => AsyncGenerator<Uint8Array>])[] = [
-  [
-    "changes",
-    async function* () {
-      yield Buffer.from(many.replace("line 599", "line 000"));
-    },
-  ],
-  [
-    "breaks off",
-    async function* () {
-      yield Buffer.from(many.slice(0, 30_000));
-      throw Object.assign(new Error("EIO: the disk is gone"), { syscall: "read" });
-    },
-  ],
-];
-for (const [what, second] of broken) {
+/** A source that gives other bytes the nth time that it is read, and may break off after them. */
+function changing(nth: number, whole: string, other: string, breaksOff = true) {
+  let readings = 0;
+  const bytes = async function* () {
+    const isWhole = ++readings !== nth;
+    yield Buffer.from(isWhole ? whole : other);
+    if (isWhole || !breaksOff) return;
+    throw Object.assign(new Error("EIO: the disk is gone"), { syscall: "read" });
+  };
+  const given = { name: "a_b.jsonl", bytes: { [Symbol.asyncIterator]: bytes } };
+  return { given, readings: () => readings };
+}
+
+for (const [what, other] of [
+  ["changes", many.replace("line 599", "line 000")],
+  ["breaks off", many.slice(0, 30_000)],
+] as const) {
   test(`a source that ${what} while it is stored leaves no chat, and can be imported again`, async () => {
     await using throughline = await open();
-    let readings = 0;
-    const bytes = async function* () {
-      if (++readings === 2) yield* second();
-      else yield Buffer.from(many);
-    };
-    const changing = { name: "a_b.jsonl", bytes: { [Symbol.asyncIterator]: bytes } };
-    const report = await importInto(throughline, [changing, source("c_d.jsonl", line("fine"))]);
-    assert.equal(readings, 2);
+    const { given, readings } = changing(2, many, other, what === "breaks off");
+    const report = await importInto(throughline, [given, source("c_d.jsonl", line("fine"))]);
+    assert.equal(readings(), 2);
     assert.equal(report.failed.length, 1);
     const { chats } = await throughline.chats.list();
-    assert.deepEqual(
-      chats.map(({ chat_id }) => chat_id),
-      ["c:d"],
-    );
-    const again = await importInto(throughline, [changing]);
+    assert.deepEqual(column(chats, "chat_id"), ["c:d"]);
+    const again = await importInto(throughline, [given]);
     assert.equal(again.chats[0]?.messages, 600);
   });
 }
@@ -330,18 +308,11 @@ test("a grown source that breaks off is continued where it stopped, once each", 
   await using throughline = await open();
   await importInto(throughline, [source("a_b.jsonl", line("first"))]);
   const grown = line("first") + many;
-  let readings = 0;
-  const bytes = async function* () {
-    const isWhole = ++readings !== 3;
-    yield Buffer.from(isWhole ? grown : grown.slice(0, -10));
-    if (isWhole) return;
-    throw Object.assign(new Error("EIO: the disk is gone"), { syscall: "read" });
-  };
-  const breaking = { name: "a_b.jsonl", bytes: { [Symbol.asyncIterator]: bytes } };
-  assert.equal((await importInto(throughline, [breaking])).failed.length, 1);
+  const { given } = changing(3, grown, grown.slice(0, -10));
+  assert.equal((await importInto(throughline, [given])).failed.length, 1);
   const stored = (await throughline.chats.row("a:b")).message_count;
   assert.ok(stored > 1 && stored < 601, `${stored} messages`);
-  const { chats } = await importInto(throughline, [breaking]);
+  const { chats } = await importInto(throughline, [given]);
   assert.deepEqual([chats[0]?.messages, chats[0]?.skipped], [601 - stored, stored]);
   const found = (await records(throughline, "a:b")).map(({ content }) => content);
   assert.deepEqual(found, ["first", ...Array.from({ length: 600 }, (_, n) => `line ${n}`)]);
@@ -350,15 +321,11 @@ test("a grown source that breaks off is continued where it stopped, once each", 
 test("a message up to 16 MiB is imported cut, and all of it is its file; a longer line is left out and reported", async () => {
   await using throughline = await open();
   const picture = { type: "image_url", image_url: { url: `data:,${randomText(1_200_000)}` } };
+  const raw = randomText(isFull ? 15_000_000 : 1_200_000);
   const large: readonly JsonObject[] = [
     { role: "user", content: randomText(1_500_000), name: "Ada" },
     { role: "user", content: [{ type: "text", text: "what is this?" }, picture] },
-    {
-      role: "tool",
-      content: "found",
-      tool_call_id: "c1",
-      raw: randomText(isFull ? 15_000_000 : 1_200_000),
-    },
+    { role: "tool", content: "found", tool_call_id: "c1", raw },
   ];
   const long = randomText(1_700_000).repeat(10);
   const lines = [...large.map((each) => `${JSON.stringify(each)}\n`), line(long), line("two")];
@@ -370,18 +337,18 @@ test("a message up to 16 MiB is imported cut, and all of it is its file; a longe
   assert.ok(report.chats[0]?.notes.includes(cut), String(report.chats[0]?.notes));
   const { chats } = throughline;
   const { messages } = await chats.messages("a:b");
-  assert.deepEqual(
-    messages.map(({ content }) => content),
-    [String(large[0]?.["content"]).slice(0, 65_536), "what is this?\n[image]", "found", "two"],
-  );
+  assert.deepEqual(column(messages, "content"), [
+    String(large[0]?.["content"]).slice(0, 65_536),
+    "what is this?\n[image]",
+    "found",
+    "two",
+  ]);
   assert.deepEqual([messages[0]?.["name"], messages[2]?.tool_call_id], ["Ada", "c1"]);
   for (const [index, message] of messages.slice(0, 3).entries()) {
     const [{ name, sha256 } = { name: "", sha256: "" }] = message.attachments ?? [];
     const bytes = await chats.attachment("a:b", String(sha256));
-    assert.deepEqual(
-      [name, JSON.parse(Buffer.from(bytes).toString())],
-      ["message.json", large[index]],
-    );
+    assert.equal(name, "message.json");
+    assert.deepEqual(JSON.parse(Buffer.from(bytes).toString()), large[index]);
   }
   assert.equal((await importInto(throughline, [file])).chats[0]?.messages, 0);
   for (const { id } of messages.slice(0, 3)) await chats.erase("a:b", id);

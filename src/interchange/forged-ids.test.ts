@@ -22,38 +22,20 @@ const stamp = { timestamp: "2026-01-01T00:00:00.000Z", seq: 1 };
 const secret = { id: "m", role: "user", content: "my secret pin 4711", ...stamp };
 const forged = { id: "removal:m", role: "user", content: "innocent", ...stamp };
 
-for (const [says, lines] of [
-  ["with the id of a removal", [secret, { ...forged, seq: 2 }]],
-  [
-    "beside its removal, which has another id",
-    [secret, { id: "removal:m~2", _type: "metadata", kind: "removal", target: "m", seq: 2 }],
-  ],
-  [
-    "of another kind with the id of a removal",
-    [secret, { id: "removal:m", _type: "metadata", kind: "metadata", title: "x", seq: 2 }],
-  ],
-  [
-    "that waits for its turn under a name that is none",
-    [
-      secret,
-      {
-        ...stamp,
-        id: "pending:n",
-        _type: "metadata",
-        kind: "pending_input",
-        content: "n",
-        name: 7,
-        seq: 2,
-      },
-    ],
-  ],
-  ["without a number", [secret, { ...forged, id: "n", seq: undefined }]],
-  ["with a number far away", [secret, { ...forged, id: "n", seq: 1e9 }]],
+const control = { ...stamp, _type: "metadata", seq: 2 };
+const waits = { kind: "pending_input", content: "n", name: 7 };
+for (const [says, second] of [
+  ["with the id of a removal", { ...forged, seq: 2 }],
+  ["beside its removal", { ...control, id: "removal:m~2", kind: "removal", target: "m" }],
+  ["of no removal with its id", { ...control, id: "removal:m", kind: "metadata", title: "x" }],
+  ["that waits under a name that is none", { ...control, id: "pending:n", ...waits }],
+  ["without a number", { ...forged, id: "n", seq: undefined }],
+  ["with a number far away", { ...forged, id: "n", seq: 1e9 }],
 ] as const) {
   test(`a file with a line ${says} is refused, and nothing of it is stored`, async () => {
     await using throughline = await open();
     const { chats } = throughline;
-    const { failed } = await importInto(throughline, lines);
+    const { failed } = await importInto(throughline, [secret, second as JsonObject]);
     assert.match(failed[0]?.reason ?? "", /^its line 2 is damaged: it is no record of the chat/);
     assert.deepEqual((await chats.list()).chats, []);
   });
@@ -143,11 +125,8 @@ for (const [what, fields] of [
   test(`a file of ours whose end names ${what} is refused, and stores nothing`, async () => {
     await using throughline = await open();
     const report = await importInto(throughline, [secret, { _type: "metadata", ...fields }]);
-    const [name] = Object.keys(fields);
-    assert.match(
-      report.failed[0]?.reason ?? "",
-      new RegExp(`^its last line.${name}(.id)? must be`),
-    );
+    const reason = new RegExp(`^its last line.${Object.keys(fields)[0]}(.id)? must be`);
+    assert.match(report.failed[0]?.reason ?? "", reason);
     assert.deepEqual((await throughline.chats.list()).chats, []);
   });
 }

@@ -1,6 +1,8 @@
 // What a person hid here does not come back by importing again.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { column, columns } from "../../test/support/columns.ts";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { exported as exportedFiles, source } from "../../test/support/import-sources.ts";
 import { renderChat } from "../core/chat/render-chat.ts";
@@ -18,9 +20,7 @@ const open = () => openThroughline({ storage: "memory", clock: clock(), ...offli
 
 type Chats = Throughline["chats"];
 
-type Given = Parameters<typeof tryImport>;
-
-async function importInto(...given: Given) {
+async function importInto(...given: Parameters<typeof tryImport>) {
   const report = await tryImport(...given);
   assert.deepEqual(report.failed, []);
   return report;
@@ -106,22 +106,13 @@ for (const [what, act] of acts) {
     await act(throughline);
     const before = await allOf(throughline);
     const same = await importInto(throughline, jsonl(head, password, noted, thanks));
-    assert.deepEqual(
-      same.chats.map(({ chat_id, messages, skipped }) => [chat_id, messages, skipped]),
-      [[chat, 0, 3]],
-    );
+    assert.deepEqual(columns(same.chats, "chat_id", "messages", "skipped"), [[chat, 0, 3]]);
     const other = jsonl({ ...head, key: "c:d" }, bye);
     const grown = jsonl(head, password, noted, thanks, bye);
     const { chats, failed } = await tryImport(throughline, [grown, other]);
-    assert.deepEqual(
-      failed.map(({ source, code }) => [source, code]),
-      [["a_b.jsonl", "THROUGHLINE_CONFLICT"]],
-    );
+    assert.deepEqual(columns(failed, "source", "code"), [["a_b.jsonl", "THROUGHLINE_CONFLICT"]]);
     assert.match(failed[0]?.reason ?? "", /"a:b".*--into NEW/);
-    assert.deepEqual(
-      chats.map(({ chat_id, messages }) => [chat_id, messages]),
-      [["c:d", 1]],
-    );
+    assert.deepEqual(columns(chats, "chat_id", "messages"), [["c:d", 1]]);
     assert.deepEqual(await allOf(throughline), before);
     await assertGone(throughline, [chat, "c:d"]);
   });
@@ -148,10 +139,7 @@ test("a source that was read while its last line was half written is imported ag
   const half = await importInto(throughline, whole.slice(0, -20));
   assert.equal(half.quarantined_count, 1);
   await importInto(throughline, whole);
-  assert.deepEqual(
-    await shown(throughline.chats),
-    said.map(({ content }) => content),
-  );
+  assert.deepEqual(await shown(throughline.chats), column(said, "content"));
 });
 
 test("a chat with something of its own is no place for an import, also not as --into", async () => {
@@ -162,10 +150,7 @@ test("a chat with something of its own is no place for an import, also not as --
   assert.equal(refused.failed[0]?.code, "THROUGHLINE_CONFLICT");
   const two = tryImport(throughline, [text, jsonl(bye)], "seed", { into: "new" });
   await assert.rejects(two, { code: "THROUGHLINE_INVALID" });
-  assert.deepEqual(
-    (await throughline.chats.list()).chats.map(({ chat_id }) => chat_id),
-    ["mine"],
-  );
+  assert.deepEqual(column((await throughline.chats.list()).chats, "chat_id"), ["mine"]);
 });
 
 test("what was forgotten does not come back under another name, but by force", async () => {
@@ -174,10 +159,7 @@ test("what was forgotten does not come back under another name, but by force", a
   await importInto(throughline, text);
   await throughline.chats.forget(chat);
   const { refused } = await importInto(throughline, text, "seed", { into: "new" });
-  assert.deepEqual(
-    refused.map(({ chat_id, messages }) => [chat_id, messages]),
-    [["new", 2]],
-  );
+  assert.deepEqual(columns(refused, "chat_id", "messages"), [["new", 2]]);
   assert.ok(refused[0]?.forgotten_at);
   await assertGone(throughline, []);
   await importInto(throughline, text, "seed", { into: "new", force: true });
@@ -192,15 +174,9 @@ test("what was cleared is in no export for nanobot, and the cursor counts what i
   const foreign = { _type: "note", text: "hunter2" };
   await importInto(throughline, jsonl({ ...head, ...own }, password, foreign, noted));
   await chats.clear(chat);
-  const lines = (text: string) =>
-    text
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-  assert.deepEqual(
-    lines(await exported(throughline, "nanobot")).map((line) => line.last_consolidated),
-    [0],
-  );
+  const lines = (text: string) => text.match(/[^\n]+/g)?.map((line) => JSON.parse(line)) ?? [];
+  const [only, ...none] = lines(await exported(throughline, "nanobot"));
+  assert.deepEqual([only.last_consolidated, none], [0, []]);
   await chats.append(chat, [thanks, bye] as never);
   await chats.setConsolidated(chat, 1);
   const text = await exported(throughline, "nanobot");

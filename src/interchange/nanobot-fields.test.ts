@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { column, columns } from "../../test/support/columns.ts";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { source } from "../../test/support/import-sources.ts";
 import { historyView } from "../core/chat/history.ts";
@@ -39,28 +40,23 @@ test("media are attachments: a model gets a note of each, also where nothing els
     "AgACAgIAAx",
     `data:image/png;base64,${"A".repeat(200)}`,
   ];
+  const own = { name: "b.png", type: "image/png" };
   const file = fileOf(
     head({}),
     line("user", "", { media }),
     line("assistant", "A cat."),
     line("user", "And this?", { media: ["dog.png"] }),
     line("user", "No media", { media: "cat.jpg" }),
-    line("user", "Its own", {
-      media: ["cat.jpg"],
-      attachments: [{ name: "b.png", type: "image/png" }],
-    }),
+    line("user", "Its own", { media: ["cat.jpg"], attachments: [own] }),
   );
   await importInto(throughline, [file]);
   const view = historyView(await records(throughline, "telegram:7"), gpt);
-  assert.deepEqual(
-    view.messages.map(({ content }) => content),
-    [
-      "[image: cat.jpg]\n[audio: voice.ogg]\n[video: clip.mp4]\n[file: report.pdf]\n" +
-        "[image: AgACAgIAAx]\n[image: unnamed]",
-      "A cat.",
-      "And this?\n\n[image: dog.png]\n\nNo media\n\nIts own\n\n[image: b.png]",
-    ],
-  );
+  assert.deepEqual(column(view.messages, "content"), [
+    "[image: cat.jpg]\n[audio: voice.ogg]\n[video: clip.mp4]\n[file: report.pdf]\n" +
+      "[image: AgACAgIAAx]\n[image: unnamed]",
+    "A cat.",
+    "And this?\n\n[image: dog.png]\n\nNo media\n\nIts own\n\n[image: b.png]",
+  ]);
   const [first] = await messages(throughline, "telegram:7");
   assert.deepEqual([first?.["content"], first?.["media"]], ["", media], "it is kept as it came");
 });
@@ -90,10 +86,7 @@ test("commands and their replies are kept hidden: no model gets them, and they n
   assert.deepEqual(view.messages, [{ role: "user", content: "Hello" }]);
   assert.equal((await throughline.chats.row("telegram:7")).title, "Hello");
   const found = await messages(throughline, "telegram:7");
-  assert.deepEqual(
-    found.map(({ hidden }) => hidden),
-    [true, true, undefined],
-  );
+  assert.deepEqual(column(found, "hidden"), [true, true, undefined]);
 });
 
 test("commands go back to nanobot as they came; an erased one does not", async () => {
@@ -105,14 +98,8 @@ test("commands go back to nanobot as they came; an erased one does not", async (
   await throughline.chats.erase("telegram:7", reply?.id ?? "");
   const [file] = await Array.fromAsync(exportChats(throughline.chats, { format: "nanobot" }));
   const text = (await Array.fromAsync(file?.pieces ?? [])).join("");
-  const [, ...rows] = text
-    .trim()
-    .split("\n")
-    .map((row) => JSON.parse(row));
-  assert.deepEqual(
-    rows.map(({ content, _command, hidden }) => [content, _command, hidden]),
-    [["/status", true, undefined]],
-  );
+  const [, ...rows] = (text.match(/[^\n]+/g) ?? []).map((row) => JSON.parse(row));
+  assert.deepEqual(columns(rows, "content", "_command", "hidden"), [["/status", true, undefined]]);
 });
 
 test("metadata.title is the title, and the last one of a file that grows counts", async () => {

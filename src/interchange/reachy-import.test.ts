@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { column, columns } from "../../test/support/columns.ts";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { source } from "../../test/support/import-sources.ts";
 import { documentKey, readCompanionDocument } from "../companion/companion-document.ts";
@@ -35,13 +36,10 @@ test("a companion of the original comes in: what it said, felt, whom it saw, how
   const report = await c.run(golden);
   assert.equal(report.chats[0]?.messages, 2);
   const { messages } = await c.chats.messages("local:me");
-  assert.deepEqual(
-    messages.map(({ role, content, timestamp }) => [role, content, timestamp]),
-    [
-      ["user", "Tell me about space", "2024-02-18T23:43:20.000Z"],
-      ["assistant", "Oh, space is incredible!", "2024-02-18T23:43:22.000Z"],
-    ],
-  );
+  assert.deepEqual(columns(messages, "role", "content", "timestamp"), [
+    ["user", "Tell me about space", "2024-02-18T23:43:20.000Z"],
+    ["assistant", "Oh, space is incredible!", "2024-02-18T23:43:22.000Z"],
+  ]);
   const self = await startCompanion(c);
   assert.equal(self.report.totalRuns, 43);
   assert.equal(self.report.kind, "short_break");
@@ -124,10 +122,10 @@ test("a message with a time has the id that it always had", async () => {
   const c = await companion();
   await c.run(golden);
   const { messages } = await c.chats.messages("local:me");
-  assert.deepEqual(
-    messages.map(({ id }) => id),
-    ["reachy:0084916db3640ea5bc191f4e", "reachy:493a1390681b4cbf0d6ad56d"],
-  );
+  assert.deepEqual(column(messages, "id"), [
+    "reachy:0084916db3640ea5bc191f4e",
+    "reachy:493a1390681b4cbf0d6ad56d",
+  ]);
 });
 
 test("of a buffer that rolled on, without times, only what is new is imported", async () => {
@@ -138,8 +136,5 @@ test("of a buffer that rolled on, without times, only what is new is imported", 
   const report = await c.run(withFields({ conversation: rolled }));
   assert.deepEqual([report.chats[0]?.messages, report.chats[0]?.skipped], [2, 3]);
   const { messages } = await c.chats.messages("local:me");
-  assert.deepEqual(
-    messages.map(({ content }) => content),
-    [...texts, "c", "d"],
-  );
+  assert.deepEqual(column(messages, "content"), [...texts, "c", "d"]);
 });

@@ -1,8 +1,10 @@
 // What is written out can be read back: by us without a loss, and by the programs that it is for.
+
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { column, columns } from "../../test/support/columns.ts";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { exported, source } from "../../test/support/import-sources.ts";
 import { renderChat } from "../core/chat/render-chat.ts";
@@ -29,6 +31,9 @@ async function imported(files: ReadonlyMap<string, string>, form: Form): Promise
   assert.deepEqual([report.failed, report.quarantined_count], [[], 0]);
   return throughline;
 }
+
+const objectsIn = (jsonl: string): JsonObject[] =>
+  (jsonl.match(/[^\n]+/g) ?? []).map((line) => JSON.parse(line));
 
 /** Two chats with everything that a log can hold. */
 async function lived(): Promise<Throughline> {
@@ -68,10 +73,8 @@ async function lived(): Promise<Throughline> {
     transaction.control("compaction", { ...scope, summary: "They greeted." }, "compaction:1");
     transaction.set({ summary: { id: "compaction:1", ...scope } });
     transaction.set({ view_from: { claude: 5 }, provider_start: { codex: 2 } });
-    transaction.set({
-      open_turn: { id: "m7", seq: transaction.seq - 1, attempts: 2 },
-      pending: ["p1"],
-    });
+    const open_turn = { id: "m7", seq: transaction.seq - 1, attempts: 2 };
+    transaction.set({ open_turn, pending: ["p1"] });
   });
   await chats.change("telegram:42", (transaction) => {
     transaction.control("replacement", { target: "m7" }, "replaced:m7");
@@ -87,11 +90,9 @@ test("ours, in full, into an empty home, and out again is the same byte for byte
   assert.equal(files.size, 2);
   await using after = await imported(files, "own");
   assert.deepEqual(await exported(after, { format: "throughline" }), files);
-  assert.deepEqual(
-    await after.chats.messages("telegram:42"),
-    await before.chats.messages("telegram:42"),
-  );
-  assert.deepEqual((await after.chats.list()).chats, (await before.chats.list()).chats);
+  const shown = ({ chats }: Throughline) =>
+    Promise.all([chats.messages("telegram:42"), chats.list()]);
+  assert.deepEqual(await shown(after), await shown(before));
 });
 
 test("a full file that is damaged in the middle is refused; nanobot's way takes what it said", async () => {
@@ -126,10 +127,7 @@ test("ours, for nanobot, and back keeps what was said, when, by whom, and nothin
   assert.deepEqual([...files.keys()].sort()[1], "telegram_42.jsonl");
   const text = files.get("telegram_42.jsonl") ?? "";
   assert.doesNotMatch(text, /Hello|Secret|Erase me|Take me back|\/new/);
-  const lines = text
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as JsonObject);
+  const lines = objectsIn(text);
   // As the seed's loader reads it.
   assert.equal(lines[0]?.["_type"], "metadata");
   assert.deepEqual(lines[0]?.["metadata"], { lang: "de", nested: { a: [1, null] } });
@@ -164,16 +162,13 @@ test("lines and metadata that ours has no place for are in nanobot's file again,
     assert.equal(row.message_count, 2, time);
     files = await exported(throughline, { format: "nanobot" });
     const text = files.get("a_b.jsonl") ?? "";
-    const written = text.trimEnd().split("\n");
-    const [head, ...rest] = written.map((line) => JSON.parse(line) as JsonObject);
+    const [head, ...rest] = objectsIn(text);
     const { created_at: _, updated_at: __, ...said } = head!;
     assert.deepEqual(said, strange[0], time);
     // Its reader lets the last metadata line win.
     assert.deepEqual(rest.pop(), head, time);
-    assert.deepEqual(
-      rest.map((line) => (line["role"] === undefined ? line : line["content"])),
-      strange.slice(1).map((line) => (line["role"] === undefined ? line : line["content"])),
-    );
+    const said2 = (line: JsonObject) => (line["role"] === undefined ? line : line["content"]);
+    assert.deepEqual(rest.map(said2), strange.slice(1).map(said2));
     const parts = await renderChat(throughline.chats, "a:b", "jsonl", "UTC");
     assert.equal((await Array.fromAsync(parts)).join(""), text, time);
   }
@@ -208,23 +203,18 @@ async function importGolden(name: string, throughline: Throughline) {
 test("ductor's sessions come back equal, unknown fields included, also after a new session", async () => {
   await using throughline = await open();
   const report = await importGolden("current.json", throughline);
-  assert.deepEqual(
-    report.sessions.map(({ chat_id, outcome }) => [chat_id, outcome]),
-    [
-      ["telegram:42", "imported"],
-      ["work", "imported"],
-    ],
-  );
+  assert.deepEqual(columns(report.sessions, "chat_id", "outcome"), [
+    ["telegram:42", "imported"],
+    ["work", "imported"],
+  ]);
   const files = await exported(throughline, { format: "ductor" });
   const text = readFileSync(join(golden, "current.json"), "utf8");
   assert.deepEqual(JSON.parse(files.get("sessions.json")!), JSON.parse(text));
   const view = await throughline.sessions.active("telegram:42");
   assert.equal(view?.session_id, "s-1");
   await throughline.sessions.reset("telegram:42");
-  const later = JSON.parse(
-    (await exported(throughline, { format: "ductor" })).get("sessions.json")!,
-  );
-  assert.deepEqual(later["42"].topic, { id: 7 });
+  const later = await exported(throughline, { format: "ductor" });
+  assert.deepEqual(JSON.parse(later.get("sessions.json")!)["42"].topic, { id: 7 });
 });
 
 test("the flat fields of an older version become the session of its provider", async () => {
@@ -239,10 +229,7 @@ test("a chat that has a session keeps it; one that has none gets it beside its m
   await throughline.sessions.resolve("telegram:42", { provider: "ollama", model: "qwen3" });
   await throughline.chats.append("work", [{ role: "user", content: "Hello" }]);
   const report = await importGolden("current.json", throughline);
-  assert.deepEqual(
-    report.sessions.map(({ outcome }) => outcome),
-    ["kept", "imported"],
-  );
+  assert.deepEqual(column(report.sessions, "outcome"), ["kept", "imported"]);
   assert.equal((await throughline.sessions.active("telegram:42"))?.provider, "ollama");
   assert.equal((await throughline.sessions.active("work"))?.provider, "codex");
   assert.equal((await throughline.chats.messages("work")).messages.length, 1);
@@ -253,10 +240,7 @@ test("a session of a chat that was forgotten stays forgotten", async () => {
   await throughline.chats.append("work", [{ role: "user", content: "Hello" }]);
   await throughline.chats.forget("work");
   const report = await importGolden("current.json", throughline);
-  assert.deepEqual(
-    report.refused.map(({ chat_id }) => chat_id),
-    ["work"],
-  );
+  assert.deepEqual(column(report.refused, "chat_id"), ["work"]);
   assert.equal(await throughline.sessions.active("work"), undefined);
 });
 
@@ -270,11 +254,8 @@ for (const [field, value] of [
     await using from = await lived();
     const files = await exported(from, { format: "throughline", chatId: "telegram:42" });
     const [[name, text]] = [...files] as [[string, string]];
-    const lines = text
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    for (const line of lines) if (line.session) line.session[field] = value;
+    const lines = objectsIn(text) as { session?: JsonObject }[];
+    for (const { session } of lines) if (session) Object.assign(session, { [field]: value });
     const damaged = lines.map((line) => JSON.stringify(line)).join("\n");
     await using to = await open();
     const options = { chats: to.chats, clock: new HeldClock(at), zone: "UTC" };
@@ -289,10 +270,7 @@ for (const [field, value] of [
 test("bad entries are left out one by one, and told", async () => {
   await using throughline = await open();
   const report = await importGolden("odd.json", throughline);
-  assert.deepEqual(
-    report.sessions.map(({ chat_id }) => chat_id),
-    ["telegram:5"],
-  );
+  assert.deepEqual(column(report.sessions, "chat_id"), ["telegram:5"]);
   const left = [
     "the entry is not an object",
     "the entry is not an object",
@@ -301,10 +279,8 @@ test("bad entries are left out one by one, and told", async () => {
     "chat id must not be empty",
     "another entry is the same chat",
   ];
-  assert.deepEqual(
-    report.quarantined.map(({ reason }) => reason),
-    left.map((why) => `an entry is left out: ${why}`),
-  );
+  const reasons = left.map((why) => `an entry is left out: ${why}`);
+  assert.deepEqual(column(report.quarantined, "reason"), reasons);
   const files = await exported(throughline, { format: "ductor" });
   assert.deepEqual(JSON.parse(files.get("sessions.json")!)["5"].later, { v: 2 });
 });
