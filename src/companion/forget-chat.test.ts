@@ -12,12 +12,12 @@ import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { changed } from "../../test/support/changed.ts";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { KeptStorage, Machine } from "../../test/support/kept-companion.ts";
 import { MemoryPlace, openMemoryProcess } from "../../test/support/memory-place.ts";
 import { systemClock } from "../core/clock.ts";
 import type { JsonObject } from "../core/json.ts";
-import type { Storage } from "../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../core/throughline.ts";
 import type { Companion } from "./companion.ts";
 import { forgetLeft } from "./forget-chat.ts";
@@ -145,13 +145,8 @@ test("forgetting while no run is up, or when it has ended, keeps how the run end
   await run.close();
   const stored = () => JSON.parse(readFileSync(join(home, "session/session.json"), "utf8"));
   const before = stored();
-  assert.deepEqual(
-    (await t.chats.forget(chat)).removed.find(({ place }) => place === "companion"),
-    {
-      place: "companion",
-      count: 2,
-    },
-  );
+  const { removed } = await t.chats.forget(chat);
+  assert.equal(removed.find(({ place }) => place === "companion")?.count, 2);
   assert.deepEqual(filesWith(canary, home), []);
   const after = stored();
   for (const field of ["emotions", "heartbeat", "shutdown_clean", "session_id"]) {
@@ -255,79 +250,56 @@ const damages: Readonly<Record<string, (text: string) => string>> = {
 };
 for (const [which, damage] of Object.entries(damages)) {
   for (const copies of [1, 2]) {
-    for (const isRunning of [copies === 1]) {
-      const how = `${copies} damaged, with ${isRunning ? "a" : "no"} run`;
-      test(`the bytes of a document ${which} go when any chat is forgotten: ${how}`, async () => {
-        const home = newHome();
-        const first = await openHome(home);
-        const run = await startCompanion(first);
-        await say(first, run, chat, canary);
-        await say(first, run, chat, canary);
-        await first.close();
-        for (const name of ["session.json", "session.json.bak"].slice(0, copies)) {
-          const path = join(home, "session", name);
-          writeFileSync(path, damage(readFileSync(path, "utf8")));
-        }
-        const second = await openHome(home);
-        if (isRunning) await startCompanion(second);
-        else await extendWithCompanion(second);
-        await second.chats.append("another", [{ role: "user", content: "x" }]);
-        await second.chats.forget("another");
-        assert.deepEqual(filesWith(canary, join(home, "quarantine")), []);
-        await second.chats.forget(chat);
-        assert.deepEqual(filesWith(canary, home), []);
-        await second.close();
-        assert.deepEqual(filesWith(canary, home), []);
-      });
-    }
+    const how = `${copies} damaged, with ${copies === 1 ? "a" : "no"} run`;
+    test(`the bytes of a document ${which} go when any chat is forgotten: ${how}`, async () => {
+      const home = newHome();
+      const first = await openHome(home);
+      const run = await startCompanion(first);
+      for (let time = 1; time <= 2; time++) await say(first, run, chat, canary);
+      await first.close();
+      for (const name of ["session.json", "session.json.bak"].slice(0, copies)) {
+        const path = join(home, "session", name);
+        writeFileSync(path, damage(readFileSync(path, "utf8")));
+      }
+      const second = await openHome(home);
+      await (copies === 1 ? startCompanion(second) : extendWithCompanion(second));
+      await second.chats.append("another", [{ role: "user", content: "x" }]);
+      await second.chats.forget("another");
+      assert.deepEqual(filesWith(canary, join(home, "quarantine")), []);
+      await second.chats.forget(chat);
+      assert.deepEqual(filesWith(canary, home), []);
+      await second.close();
+      assert.deepEqual(filesWith(canary, home), []);
+    });
   }
 }
 
 // The document is changed while nobody keeps the companion, and another process writes it meanwhile.
 const said = (role: string, text: string) => ({ role, text, timestamp: 1_772_366_400 });
 
-/** A document that holds these messages, each with its chat. */
-function documentOf(messages: readonly (readonly [chat: string, text: string])[]): JsonObject {
-  return {
-    version: 1,
-    conversation: messages.map(([, text]) => said("USER", text)),
-    throughline: { conversation_chats: messages.map(([chat]) => chat) },
-  };
-}
+/** A document that holds these texts, each with its chat. */
+const documentOf = (...messages: readonly [chat: string, text: string][]): JsonObject => ({
+  version: 1,
+  conversation: messages.map(([, text]) => said("USER", text)),
+  throughline: { conversation_chats: messages.map(([chat]) => chat) },
+});
 
-/** The document in a place, and a storage whose writes of it each come after one of another process. */
-async function world(newer: readonly JsonObject[]) {
+test("a document that is written while a chat is forgotten in it keeps what is new, without the chat", async () => {
   const place = new MemoryPlace();
   const [mine, other] = [openMemoryProcess({ place }), openMemoryProcess({ place })];
   const documents = other.documents("session");
-  await documents.write("session", documentOf([["gone", "secret 1"]]));
-  const left = [...newer];
+  await documents.write("session", documentOf(["gone", "secret 1"]));
+  const newer = [documentOf(["gone", "secret 1"], ["kept", "Hello"], ["gone", "secret 2"])];
   const inner = mine.documents("session");
-  const late = {
-    cluster: mine.cluster,
-    documents: () => ({
-      read: inner.read.bind(inner),
-      forgetCopies: inner.forgetCopies.bind(inner),
-      write: async (...args: Parameters<typeof inner.write>) => {
-        const first = left.shift();
-        if (first !== undefined) await documents.write("session", first);
-        return inner.write(...args);
-      },
-    }),
-  } as unknown as Storage;
-  const stored = async () => (await documents.read("session"))?.value ?? {};
-  return { late, stored };
-}
-
-test("a document that is written while a chat is forgotten in it keeps what is new, without the chat", async () => {
-  const newest = documentOf([
-    ["gone", "secret 1"],
-    ["kept", "Hello"],
-    ["gone", "secret 2"],
-  ]);
-  const { late, stored } = await world([newest]);
-  assert.equal(await forgetLeft({ storage: late, clock: systemClock }, "gone"), 2);
-  const document = await stored();
+  const late = changed(inner, {
+    write: async (...args) => {
+      for (const document of newer.splice(0)) await documents.write("session", document);
+      return inner.write(...args);
+    },
+  });
+  const storage = changed(mine, { documents: () => late });
+  assert.equal(await forgetLeft({ storage, clock: systemClock }, "gone"), 2);
+  const document = (await documents.read("session"))?.value ?? {};
   assert.deepEqual(document["conversation"], [said("USER", "Hello")]);
   const { conversation_chats } = document["throughline"] as JsonObject;
   assert.deepEqual(conversation_chats, ["kept"]);

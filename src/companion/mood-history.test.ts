@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { column, columns } from "../../test/support/columns.ts";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
@@ -73,10 +74,7 @@ test("what is felt within a second of the first is one record: the last state, a
   ];
   assert.deepEqual(await told(), wanted);
   await moods.flush();
-  assert.deepEqual(
-    disk.appends.map(({ length }) => length),
-    [3],
-  );
+  assert.deepEqual(column(disk.appends, "length"), [3]);
   assert.deepEqual(await told(), wanted, "stored and read it is the same");
 });
 
@@ -220,10 +218,7 @@ test("at every instant the course is what evolve and feel say, for any history",
 test("between a clean end and the next boot nothing is drawn", () => {
   const { mood, runs } = course([record(0, "up"), record(3, "down"), record(7, "up")], 10);
   assert.deepEqual(shown(mood), ["0-3", "7-10"]);
-  assert.deepEqual(runs, [
-    { from: noon, to: noon + 3_000 },
-    { from: noon + 7_000, to: null },
-  ]);
+  assert.deepEqual(columns(runs, "from", "to").flat(), [noon, noon + 3_000, noon + 7_000, null]);
 });
 
 for (const [says, downAt, wanted] of [
@@ -254,18 +249,12 @@ test("a wound that was healed by what happened ends there, not when it would hav
   }
   assert.deepEqual(feel(config, state).wounds, []);
   const records = [record(0, "up", { state: hurt }), record(5, "felt", { state })];
-  assert.deepEqual(
-    course(records, 10).wounds.map(({ to }) => to),
-    [noon + 5_000],
-  );
+  assert.deepEqual(column(course(records, 10).wounds, "to"), [noon + 5_000]);
 });
 
 test("of a record that ends after the span its events in the span are returned, and nothing is drawn", () => {
-  const event = (seconds: number) => ({
-    at: noon + seconds * 1_000,
-    event: "loud_noise",
-    intensity: 1,
-  });
+  const noise = { event: "loud_noise", intensity: 1 };
+  const event = (seconds: number) => ({ at: noon + seconds * 1_000, ...noise });
   const late = record(1.5, "felt", { events: [event(1), event(1.5)] });
   const { events, runs, mood } = course([late], 1);
   assert.deepEqual(events, [event(1)]);
@@ -305,10 +294,7 @@ for (const isSaved of [false, true]) {
     const span = { from, to: clock.now(), points: 5 };
     const before = await companion.moodCourse(span);
     assert.ok((before.levels.fear[0] ?? 0) > 0.2);
-    assert.deepEqual(
-      before.events.map(({ event }) => event),
-      ["loud_noise"],
-    );
+    assert.deepEqual(column(before.events, "event"), ["loud_noise"]);
     live(world, 4);
     if (isSaved) await companion.save();
     companion.personSeen("Ori");
@@ -360,10 +346,8 @@ test("the past is drawn by the configuration in force now, from what was felt", 
   const before = (await companion.moodCourse(span)).levels.fear;
   const { configuration } = companion.emotions;
   const fear = { ...configuration.emotions.fear, decayPerSecond: 0 };
-  companion.emotions.configure({
-    ...configuration,
-    emotions: { ...configuration.emotions, fear },
-  });
+  const emotions = { ...configuration.emotions, fear };
+  companion.emotions.configure({ ...configuration, emotions });
   const since = (await companion.moodCourse(span)).levels.fear;
   assert.equal(since[0], felt);
   assert.equal(since[0], before[0]);

@@ -170,15 +170,7 @@ test("no stored text holds the mark: one that would is not used", () => {
 // S-21, S-22, R13: everything that is stored, in every place where it is quoted.
 const places: readonly (readonly [place: string, with_: (text: string) => Partial<NoticeFacts>])[] =
   [
-    [
-      "a person's message",
-      (text) => ({
-        messages: [
-          { role: "USER", text },
-          { role: "ASSISTANT", text: "ok" },
-        ],
-      }),
-    ],
+    ["a person's message", (text) => ({ messages: [{ role: "USER", text }, ...talk(2).slice(1)] })],
     ["an answer", (text) => ({ messages: [{ role: "ASSISTANT", text }] })],
     ["a name", (name) => ({ person: { name } })],
     ["a mood", (mood) => ({ mood })],
@@ -208,22 +200,14 @@ const grammar = new RegExp(
   "u",
 );
 
-const kinds: readonly RestartKind[] = [
-  "fresh_start",
-  "crash_recovery",
-  "short_break",
-  "long_absence",
-];
+const kinds: readonly RestartKind[] = ["fresh_start", ...ends.map(([kind]) => kind)];
 
 function assertIsText(text: string, what: string): void {
   if (text === "") return;
   assert.match(text, grammar, what);
   assert.equal(text.split(/<<<context/).length, 2, what);
-  assert.doesNotMatch(
-    text,
-    /(?!\n)[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202a-\u202e]|<\||<\/|\[\/?INST\]/u,
-    what,
-  );
+  const marks = /(?!\n)[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202a-\u202e]|<\||<\/|\[\/?INST\]/u;
+  assert.doesNotMatch(text, marks, what);
 }
 
 test(`${payloads.length} hostile texts in ${places.length} places neither close the fence nor make a line of their own`, () => {
@@ -339,15 +323,7 @@ test("a text is quoted on one line, and no token of a template is left in it", (
 /** Text of every unit there is, with what would end a quotation or a line more often. */
 const unit = fc.nat({ max: 0xffff }).map((n) => String.fromCharCode(n));
 const pieces = fc.constantFrom(
-  '"',
-  "\\",
-  "\n",
-  "\\u0022",
-  "<|",
-  "\u2028",
-  "\u202e",
-  "😀",
-  "\u{e0041}",
+  ...['"', "\\", "\n", "\\u0022", "<|", "\u2028", "\u202e", "😀", "\u{e0041}"],
 );
 const anything = fc
   .array(fc.oneof(pieces, unit), { maxLength: 700 })

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { column, columns } from "../../test/support/columns.ts";
 import { Machine, type RunOfCompanion } from "../../test/support/kept-companion.ts";
 import { controlId } from "../core/chat/record-ids.ts";
 import type { RestartNotice } from "./restart-notices.ts";
@@ -187,10 +188,7 @@ test("a chat that is forgotten while another one's notice is under way hides no 
   await run.throughline.chats.forget("other");
   notices.delivered("a", notice);
   const shown = await notices.look(["a"]);
-  assert.deepEqual(
-    shown.map(({ chatId, status }) => [chatId, status]),
-    [["a", "delivered"]],
-  );
+  assert.deepEqual(columns(shown, "chatId", "status"), [["a", "delivered"]]);
 });
 
 test("the day is named in the person's zone, and not at all without one", async () => {
@@ -242,10 +240,7 @@ test("a chat that cannot be read takes the restart from no other one, and is pas
   const { status, text } = await clients.restartText("nova");
   assert.equal(status, "pending");
   assert.match(text, /of the good chat/);
-  assert.deepEqual(
-    (await notices.look(["bad", "good"])).map(({ chatId }) => chatId),
-    ["good"],
-  );
+  assert.deepEqual(column(await notices.look(["bad", "good"]), "chatId"), ["good"]);
   await clients.delivered("nova");
   assert.equal((await clients.restartText("nova")).status, "delivered");
   assert.equal((await chats.existing("good")).head.told_session, 2);

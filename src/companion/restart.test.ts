@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { columns } from "../../test/support/columns.ts";
 import { HeldClock } from "../../test/support/held-clock.ts";
 import type { Clock } from "../core/clock.ts";
-import { isThroughlineError, ThroughlineError } from "../core/errors.ts";
+import { ThroughlineError } from "../core/errors.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
 import { openMemoryStorage } from "../core/storage/memory/memory-storage.ts";
 import {
@@ -82,68 +83,28 @@ test("the report of a fresh start has a certain gap of 0 and session 1", () => {
 
 const document = { shutdownClean: true, runId: "0a1b2c3d" };
 const open = [{ chatId: "c", messageId: "m" }];
-type Found = readonly [
-  what: string,
-  Partial<RestartFacts>,
-  kind: RestartKind,
-  clean: boolean,
-  previousRunId: string | undefined,
-];
+const unclean = { ...document, shutdownClean: false };
+const damaged = { document: "unreadable" } as const;
+type Found = readonly [what: string, Partial<RestartFacts>, clean: boolean, runId?: string];
 const found: readonly Found[] = [
-  [
-    "a run that was killed",
-    { previous: { runId: "r", clean: false }, document },
-    "crash_recovery",
-    false,
-    "r",
-  ],
-  [
-    "a run that ended in order",
-    { previous: { runId: "r", clean: true }, document },
-    "short_break",
-    true,
-    "r",
-  ],
-  [
-    "runs unreadable, the document too",
-    { previous: { clean: undefined }, document: "unreadable" },
-    "crash_recovery",
-    false,
-    undefined,
-  ],
-  ["a document of the original, clean", { document }, "short_break", true, "0a1b2c3d"],
-  [
-    "a document of the original, unclean",
-    { document: { ...document, shutdownClean: false } },
-    "crash_recovery",
-    false,
-    "0a1b2c3d",
-  ],
-  [
-    "a document that cannot be read",
-    { document: "unreadable" },
-    "crash_recovery",
-    false,
-    undefined,
-  ],
-  [
-    "chats alone, one cut off",
-    { hasChats: true, interrupted: open },
-    "crash_recovery",
-    false,
-    undefined,
-  ],
+  ["a run that was killed", { previous: { runId: "r", clean: false }, document }, false, "r"],
+  ["a run that ended in order", { previous: { runId: "r", clean: true }, document }, true, "r"],
+  ["runs unreadable, the document too", { previous: { clean: undefined }, ...damaged }, false],
+  ["a document of the original, clean", { document }, true, "0a1b2c3d"],
+  ["a document of the original, unclean", { document: unclean }, false, "0a1b2c3d"],
+  ["a document that cannot be read", damaged, false],
+  ["chats alone, one cut off", { hasChats: true, interrupted: open }, false],
 ];
-for (const [what, facts, kind, clean, previousRunId] of found) {
-  test(`${what}, 10 s ago: ${kind}, clean ${clean}, previous run ${previousRunId}`, () => {
+for (const [what, facts, clean, previousRunId] of found) {
+  const kind = clean ? "short_break" : "crash_recovery";
+  test(`${what}, 10 s ago: ${kind}, previous run ${previousRunId}`, () => {
     const report = restartReport({ ...nothing, gap, totalRuns: 7, quarantined: 2, ...facts });
-    const { gapMs, certainty, totalRuns, quarantined, interrupted } = report;
-    assert.deepEqual(
-      [report.kind, report.clean, report.previousRunId],
-      [kind, clean, previousRunId],
-    );
-    assert.deepEqual([gapMs, certainty, totalRuns, quarantined], [10_000, "certain", 7, 2]);
-    assert.deepEqual(interrupted, facts.interrupted ?? []);
+    assert.partialDeepStrictEqual(report, {
+      ...{ kind, clean, gapMs: 10_000, certainty: "certain", totalRuns: 7, quarantined: 2 },
+      interrupted: facts.interrupted ?? [],
+    });
+    assert.equal(report.previousRunId, previousRunId);
+    assert.equal(report.interrupted.length, facts.interrupted?.length ?? 0);
   });
 }
 
@@ -205,14 +166,11 @@ test("each of 3 runs that were killed is unclean, and counted", async () => {
   for (const restart of [undefined, { kind: "a nap" }]) {
     await logs.append("runs", [{ ...start, id: newId(), ...(restart && { restart }) }]);
   }
-  assert.deepEqual(
-    (await restartsIn(logs)).map(({ totalRuns, kind, gapMs }) => [totalRuns, kind, gapMs]),
-    [
-      [1, "fresh_start", 0],
-      [2, "crash_recovery", 5_000],
-      [3, "crash_recovery", 5_000],
-    ],
-  );
+  assert.deepEqual(columns(await restartsIn(logs), "totalRuns", "kind", "gapMs"), [
+    [1, "fresh_start", 0],
+    [2, "crash_recovery", 5_000],
+    [3, "crash_recovery", 5_000],
+  ]);
 });
 
 test("ending twice, at once too, is ending once; a reason that is no word is THROUGHLINE_INVALID", async () => {
@@ -226,9 +184,7 @@ test("ending twice, at once too, is ending once; a reason that is no word is THR
     [`${kinds[0]?.[0]}.end`, "run_end", "closed"],
   ]);
   for (const reason of ["", "two words", "x".repeat(65)]) {
-    await assert.rejects(endOf(logs, run, reason), (e) =>
-      isThroughlineError(e, "THROUGHLINE_INVALID"),
-    );
+    await assert.rejects(endOf(logs, run, reason), { code: "THROUGHLINE_INVALID" });
   }
 });
 
@@ -246,21 +202,14 @@ const runLogs: readonly RunLog[] = [
   ["a start and its end", [start(a), end(a)], a, true],
   ["an end whose start is lost", [start(a), end(a), end(b)], b, true],
   ["the end of a run before, stored late", [start(a), start(b), end(a)], b, false],
-  [
-    "other records after a start",
-    [start(a), { kind: "note" }, {}, { kind: 5, run_id: a }],
-    a,
-    false,
-  ],
+  ["others after a start", [start(a), { kind: "note" }, {}, { kind: 5, run_id: a }], a, false],
   ["no run at all", [{}, { kind: "note" }], undefined, undefined],
 ];
 for (const [what, records, run, clean] of runLogs) {
   test(`a log with ${what} tells of run ${run}, clean: ${clean}`, async () => {
     const logs = memoryLogs();
-    await logs.append(
-      "runs",
-      records.map((record, i) => ({ ...record, id: `r${i}` })),
-    );
+    const numbered = records.map((record, i) => ({ ...record, id: `r${i}` }));
+    await logs.append("runs", numbered);
     const { previous } = await begin(logs);
     assert.deepEqual([previous?.runId, previous?.clean], [run, clean]);
   });
@@ -303,37 +252,15 @@ const reads = (ms: number, bootId?: string, uptimeMs?: number): ClockReading => 
   ...(uptimeMs !== undefined && { uptimeMs }),
 });
 
-type GapRow = readonly [
-  what: string,
-  last: ClockReading | undefined,
-  now: ClockReading,
-  gapMs: number | undefined,
-  certainty: string,
-];
+const timeless: ClockReading = { at: undefined, bootId: "a", uptimeMs: 1 };
+type Last = ClockReading | undefined;
+type GapRow = readonly [string, last: Last, now: ClockReading, gapMs: number | undefined, string];
 const gaps: readonly GapRow[] = [
   ["nothing before", undefined, reads(0, "a", 0), undefined, "uncertain"],
   ["one boot", reads(0, "a", 5_000), reads(9_000, "a", 14_000), 9_000, "certain"],
-  [
-    "one boot, clock set back a day",
-    reads(0, "a", 5_000),
-    reads(-dayMs, "a", 8_000),
-    3_000,
-    "certain",
-  ],
-  [
-    "one boot, no wall clock",
-    { at: undefined, bootId: "a", uptimeMs: 1 },
-    reads(0, "a", 4),
-    3,
-    "certain",
-  ],
-  [
-    "one boot, uptime gone back",
-    reads(0, "a", 5_000),
-    reads(60_000, "a", 4_999),
-    60_000,
-    "uncertain",
-  ],
+  ["one boot, clock a day back", reads(0, "a", 5_000), reads(-dayMs, "a", 8_000), 3_000, "certain"],
+  ["one boot, no wall clock", timeless, reads(0, "a", 4), 3, "certain"],
+  ["one boot, uptime back", reads(0, "a", 5_000), reads(6e4, "a", 4_999), 60_000, "uncertain"],
   ["another boot", reads(0, "a", 5_000), reads(dayMs, "b", 60_000), dayMs, "clock"],
   ["another boot, clock set back", reads(0, "a", 5_000), reads(-600_000, "b", 9), 0, "uncertain"],
   ["no known boot", reads(0), reads(29_999), 29_999, "clock"],
@@ -350,15 +277,11 @@ for (const [what, last, now, gapMs, certainty] of gaps) {
 }
 
 const now = reads(0, "a", 100_000);
-const signs: readonly (readonly [string, readonly (ClockReading | undefined)[], number])[] = [
+const signs: readonly (readonly [string, readonly Last[], number])[] = [
   ["wall clocks alone: the latest", [reads(-9), undefined, reads(-3), reads(-5)], 2],
   ["one of this boot beside later wall clocks", [reads(-3), reads(-9, "a", 50_000), reads(50)], 1],
   ["two of this boot: by the uptime", [reads(-1, "a", 50_000), reads(-9, "a", 60_000)], 1],
-  [
-    "one of this boot without a wall clock",
-    [reads(-1), { at: undefined, bootId: "a", uptimeMs: 1 }],
-    1,
-  ],
+  ["one of this boot without a wall clock", [reads(-1), timeless], 1],
   ["one of another boot, later", [reads(-9), reads(-1, "b", 900_000)], 1],
 ];
 for (const [what, given, index] of signs) {

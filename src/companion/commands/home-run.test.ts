@@ -43,11 +43,8 @@ test("all problems of a refused file go over HTTP with line and key, and none wi
   const { warnings } = await c.get("/api/emotions");
   assert.equal(warnings.length, 50);
   assert.match(warnings[0], /^emotions\.yaml:2: boredom\.key_0: is no key of this place/);
-  const { detail } = await problemOf(
-    await c.post("/api/emotions/reset"),
-    400,
-    "THROUGHLINE_INVALID",
-  );
+  const refused = await c.post("/api/emotions/reset");
+  const { detail } = await problemOf(refused, 400, "THROUGHLINE_INVALID");
   assert.equal(detail, warnings.join("; "));
   assert.ok(!JSON.stringify([warnings, detail, c.logged]).includes(c.home));
 });
@@ -271,10 +268,8 @@ test("a reload reads the file at once and answers with what it found", (t) => {
   assert.equal(watch.reload().length, 1);
   fs.rmSync(path);
   assert.deepEqual(watch.reload(), []);
-  assert.deepEqual(
-    events.filter((event) => typeof event === "number"),
-    [0.2],
-  );
+  const baselines = events.filter((event) => typeof event === "number");
+  assert.deepEqual(baselines, [0.2]);
   assert.equal(events.at(-1), "built-in");
 });
 

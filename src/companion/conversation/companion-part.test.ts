@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { column } from "../../../test/support/columns.ts";
 import { Machine, type RunOfCompanion } from "../../../test/support/kept-companion.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { ResponderError } from "../../core/models/responder.ts";
@@ -85,19 +86,13 @@ test("the mood and the notice come after the history, in a block of their own, a
   await c.say("Where were we?");
   const request = c.model.requests[0];
   assert.equal(request?.instructions, "You are kind.");
-  assert.deepEqual(
-    request?.messages.map(({ content }) => content),
-    ["Hello", "Hi", "Where were we?"],
-  );
+  assert.deepEqual(column(request?.messages ?? [], "content"), ["Hello", "Hi", "Where were we?"]);
   assert.match(
     c.context(0),
     /^<<<context \S+: a record.*\nYour mood: happy\.\n.*>>>\n\n<<<context/,
   );
   const { messages } = await c.chats.messages(chat);
-  assert.deepEqual(
-    messages.map(({ content }) => content),
-    ["Hello", "Hi", "Where were we?", "1"],
-  );
+  assert.deepEqual(column(messages, "content"), ["Hello", "Hi", "Where were we?", "1"]);
   const records = await Array.fromAsync(c.chats.records(chat));
   assert.doesNotMatch(JSON.stringify(records), /<<<context|Your mood|crash_recovery/);
 });

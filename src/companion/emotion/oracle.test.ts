@@ -533,16 +533,12 @@ test("an evolution in parts, saved and loaded on the way, is the same to the bit
         const config = read(file);
         let state = startState(config, whole(random, 0, 1e12));
         for (const event of [0, 1, 2].map(() => pick(random, Object.keys(file.events)))) {
-          state = applyEvent(config, evolve(state, whole(random, 0, 400)), {
-            event,
-            id: "w",
-          }).state;
+          const before = evolve(state, whole(random, 0, 400));
+          state = applyEvent(config, before, { event, id: "w" }).state;
         }
         if (random() < 0.5) state = suspend(config, state);
-        const atOnce = evolve(
-          state,
-          parts.reduce((sum, part) => sum + part, 0),
-        );
+        const allMs = parts.reduce((sum, part) => sum + part, 0);
+        const atOnce = evolve(state, allMs);
         let inParts = state;
         for (const part of parts) {
           inParts = evolve(inParts, part);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { column, columns } from "../../../test/support/columns.ts";
 import { hear } from "../../../test/support/hear.ts";
 import { startState } from "./acts.ts";
 import { builtInEmotions, builtInEmotionsFile } from "./built-in-emotions.ts";
@@ -119,10 +120,7 @@ test("what is heard tells the words as the person wrote them", () => {
 test("what is heard is felt: the events are applied, the wound has the id", () => {
   const { state } = hear(config, born, "you are trash and I will kill you", () => "ab12cd34");
   const felt = feel(config, state);
-  assert.deepEqual(
-    felt.wounds.map(({ id, event }) => [id, event]),
-    [["ab12cd34", "violence"]],
-  );
+  assert.deepEqual(columns(felt.wounds, "id", "event"), [["ab12cd34", "violence"]]);
   assert.equal(felt.levels.anger, 0.5);
 });
 
@@ -164,10 +162,7 @@ test("a trigger's patterns may have accents, eight words, and an event named __p
   const state = startState(read.configuration, 0);
   for (const text of ["TRÈS BÊTE".normalize("NFD"), "one two three four five six seven eight"]) {
     const { heard, state: next } = hear(read.configuration, state, text, newId);
-    assert.deepEqual(
-      heard.map(({ event }) => event),
-      ["__proto__"],
-    );
+    assert.deepEqual(column(heard, "event"), ["__proto__"]);
     assert.deepEqual(hear(read.configuration, next, text, newId).heard, []);
   }
 });
@@ -203,17 +198,12 @@ test("whatever the text, at most one of each event is heard, and its words stand
   const word = fc.constantFrom(
     ..."you are not stupid SHUT UP shut up trash kill ' \" “ ” said he . , \n > -".split(" "),
   );
+  const sentence = fc.array(word).map((all) => all.join(" "));
   fc.assert(
-    fc.property(
-      fc.oneof(
-        fc.string({ unit: "binary" }),
-        fc.array(word).map((all) => all.join(" ")),
-      ),
-      (text) => {
-        const { heard } = hear(config, born, text, newId);
-        assert.equal(new Set(heard.map(({ event }) => event)).size, heard.length);
-        for (const { words } of heard) assert.ok(text.includes(words));
-      },
-    ),
+    fc.property(fc.oneof(fc.string({ unit: "binary" }), sentence), (text) => {
+      const { heard } = hear(config, born, text, newId);
+      assert.equal(new Set(heard.map(({ event }) => event)).size, heard.length);
+      for (const { words } of heard) assert.ok(text.includes(words));
+    }),
   );
 });
