@@ -13,7 +13,6 @@ import {
   type ToolSet,
   type UIMessage,
 } from "ai";
-import type { MockLanguageModelV4 } from "ai/test";
 import { type ChatRoutes, chatRoutes } from "../../src/adapters/ai-sdk/chat-routes.ts";
 import { loadMessages } from "../../src/adapters/ai-sdk/load-messages.ts";
 import type { ChatTurn, UIAnswer } from "../../src/adapters/ai-sdk/make-answer.ts";
@@ -104,7 +103,7 @@ export async function chatWorld(
     /** For `streamText`, such as its tools. */
     readonly options?: { readonly tools?: ToolSet; readonly toolApproval?: object };
     readonly throughline?: Throughline;
-    readonly respond?: (turn: ChatTurn, model: MockLanguageModelV4) => UIAnswer;
+    readonly respond?: (turn: ChatTurn) => UIAnswer;
   },
 ) {
   const { answers, options, respond } = given;
@@ -115,7 +114,7 @@ export async function chatWorld(
     chatRoutes(throughline, {
       async respond(turn) {
         asked.push({ ...turn, messages: structuredClone(turn.messages) });
-        if (respond !== undefined) return respond(turn, model);
+        if (respond !== undefined) return respond(turn);
         const messages = await convertToModelMessages(turn.messages);
         const abortSignal = turn.signal;
         const more = { stopWhen: isStepCount(5), onError: () => undefined, maxRetries: 0 };

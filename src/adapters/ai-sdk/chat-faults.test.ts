@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { until } from "../../../test/support/cluster-world.ts";
+import { column } from "../../../test/support/columns.ts";
 import { randomText } from "../../../test/support/random-text.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import { chatRoutes } from "./chat-routes.ts";
@@ -114,16 +115,9 @@ test("an answer that is stopped while a tool runs is partial, takes no result fr
 });
 
 test("an approval that was given before an attempt broke off is still given", async (t) => {
-  const ask: Step[] = [
-    { type: "start-step" },
-    ...call("k1"),
-    { type: "tool-approval-request", approvalId: "a1", toolCallId: "k1" },
-    { type: "finish-step" },
-    { type: "finish", finishReason: "tool-calls" },
-  ];
-  const w = await world(t, [ask, [...text("I "), { type: "error", errorText: "x" }]]);
+  const w = await world(t, [asks("k1"), [...text("I "), { type: "error", errorText: "x" }]]);
   await (await w.post(user("u1", "Erase it"))).text();
-  const approval = { id: "a1", approved: true };
+  const approval = { id: "approval k1", approved: true };
   const answer = changed((await w.load())[1], ["k1"], { state: "approval-responded", approval });
   await (await w.post(answer)).text();
   const call1 = (await w.load())[1]?.parts.find(({ toolCallId }) => toolCallId === "k1");
@@ -244,11 +238,8 @@ test("an approval that comes while another of the same answer is acted on is not
   assert.equal(texts[0], texts[1]);
   assert.match(texts[2] ?? "", /"delta":"two"/);
   assert.equal(w.asked.length, 3);
-  const calls = (await w.load())[1]?.parts.filter(({ toolCallId }) => toolCallId);
-  assert.deepEqual(
-    calls?.map(({ approval }) => approval.approved),
-    [true, true],
-  );
+  const calls = (await w.load())[1]?.parts.filter(({ toolCallId }) => toolCallId) ?? [];
+  assert.deepEqual(column(column(calls, "approval"), "approved"), [true, true]);
 });
 
 test("a message that waits is shown, with its files, and may be edited more than once", async (t) => {

@@ -1,4 +1,5 @@
 // Tools of a chat page: those of the server, those of the page, and those that a person has to approve.
+
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
@@ -14,6 +15,7 @@ import {
 import { z } from "zod";
 import { chatServer, chatWorld, json, PageChat } from "../../../test/support/chat-page.ts";
 import { memoryPlace, until } from "../../../test/support/cluster-world.ts";
+import { columns } from "../../../test/support/columns.ts";
 import { type AiStep, scriptedAiModel } from "../../../test/support/scripted-ai-model.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { noPart } from "../../core/extension.ts";
@@ -97,17 +99,14 @@ test("calls and results are messages of the chat, so that another model continue
   );
   // The text of the second step is stored once: its parts are those of the text.
   assert.deepEqual(stored[4]?.exact, { framework: "ai-sdk", ui_message: id, from: 5 });
-  assert.deepEqual(
-    (await w.nextPrompt()).map(({ role, content }) => [role, content]),
-    [
-      ["user", "Lamp?"],
-      ["assistant", "Let me see."],
-      ["tool", '{"on":true,"room":"hall"}'],
-      ["tool", "Error: no power"],
-      ["assistant", "It is on."],
-      ["user", "And now?"],
-    ],
-  );
+  assert.deepEqual(columns(await w.nextPrompt(), "role", "content"), [
+    ["user", "Lamp?"],
+    ["assistant", "Let me see."],
+    ["tool", '{"on":true,"room":"hall"}'],
+    ["tool", "Error: no power"],
+    ["assistant", "It is on."],
+    ["user", "And now?"],
+  ]);
   // And the page shows what that one answered.
   assert.deepEqual((await w.texts()).slice(2), ["user: And now?", "assistant: Yes"]);
 });
@@ -146,8 +145,8 @@ test("a call waits for a person; what was approved is stored, and runs once", as
   assert.equal(await w.unanswered(), 0);
   assert.equal((await w.stored()).at(-1)?.stats?.input_tokens, 10);
   const asked = page.messages[1];
-  const approval = approvalOf(asked);
-  await page.addToolApprovalResponse({ id: approval, approved: true, reason: "yes" });
+  const { id } = approvalOf(asked);
+  await page.addToolApprovalResponse({ id, approved: true, reason: "yes" });
   await until(() => page.status === "ready" && w.model.doStreamCalls.length === 2);
   assert.deepEqual(page.texts, ["user: Erase it", "assistant: May I? | Tell me. | It is gone."]);
   assert.deepEqual(w.ran, ["hall", "erased hall"]);
@@ -175,10 +174,10 @@ test("a call waits for a person; what was approved is stored, and runs once", as
   assert.deepEqual(await w.texts(), ["user: Erase it", "user: And now?", "assistant: Yes"]);
 });
 
-function approvalOf(message: UIMessage | undefined): string {
+function approvalOf(message: UIMessage | undefined): { readonly id: string } {
   const asked = message?.parts.find((part) => "approval" in part) as { approval?: { id: string } };
   assert.ok(asked.approval);
-  return asked.approval.id;
+  return asked.approval;
 }
 
 test("a call that a person refuses does not run, and the model is told", async (t) => {
@@ -187,7 +186,7 @@ test("a call that a person refuses does not run, and the model is told", async (
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
   await page.sendMessage({ text: "Erase it" });
-  await page.addToolApprovalResponse({ id: approvalOf(page.messages[1]), approved: false });
+  await page.addToolApprovalResponse({ id: approvalOf(page.messages[1]).id, approved: false });
   await until(() => page.status === "ready" && w.model.doStreamCalls.length === 2);
   assert.deepEqual(w.ran, []);
   assert.deepEqual(await w.load(), json(page.messages));
@@ -320,22 +319,16 @@ function changed(message: UIMessage | undefined, change: object): UIMessage {
 }
 
 test("an approval is stored before the model is asked; no page gives a result in its place", async (t) => {
-  const w = await world(t, [
-    ["May I?", call("erase", "hall")],
-    [{ error: new Error("x") }],
-    ["Gone."],
-  ]);
+  const fails = { error: new Error("x") };
+  const w = await world(t, [["May I?", call("erase", "hall")], [fails], ["Gone."]]);
   const page = w.page();
   await page.sendMessage({ text: "Erase it" });
   const asked = page.messages[1];
-  const forged = changed(asked, {
-    state: "output-available",
-    output: "forged",
-    approval: undefined,
-  });
+  const output = { state: "output-available", output: "forged" };
+  const forged = changed(asked, { ...output, approval: undefined });
   await (await w.post({ id: "c1", message: forged })).text();
   assert.deepEqual(await w.load(), json(page.messages));
-  const approval = { id: approvalOf(asked), approved: true };
+  const approval = { id: approvalOf(asked).id, approved: true };
   const message = changed(asked, { state: "approval-responded", approval });
   await (await w.post({ id: "c1", message })).text();
   assert.equal(await w.unanswered(), 1);
@@ -355,7 +348,7 @@ test("an approval that was stored before a crash is asked again with the same ap
   const page = w.page();
   await page.sendMessage({ id: "u1", role: "user", parts: [{ type: "text", text: "Erase it" }] });
   const asked = page.messages[1];
-  const approval = { ...approvalPart(asked), approved: true };
+  const approval = { ...approvalOf(asked), approved: true };
   const message = changed(asked, { state: "approval-responded", approval });
   // The process dies after it stored the approval.
   const turns = await w.throughline.turns();
@@ -373,11 +366,6 @@ test("an approval that was stored before a crash is asked again with the same ap
   assert.deepEqual(w.ran, ["erased hall"]);
   assert.deepEqual(json(again.messages), await w.load());
 });
-
-function approvalPart(message: UIMessage | undefined): object {
-  const asked = message?.parts.find((part) => "approval" in part) as { approval: object };
-  return asked.approval;
-}
 
 /** A turn of the application's own, which lets others wait. */
 async function busy(throughline: Throughline, id: string) {
@@ -447,12 +435,8 @@ test("what the page is told once by a feature is told when the application reads
     turn: () => ({
       begun: async ({ acknowledged }) => {
         told.push(acknowledged);
-        return {
-          instructions: "You like tea.",
-          notes: ["It rains."],
-          context: "",
-          acknowledged: 7,
-        };
+        const notes = ["It rains."];
+        return { instructions: "You like tea.", notes, context: "", acknowledged: 7 };
       },
       ended: () => undefined,
     }),
@@ -493,9 +477,6 @@ test("an answer that another agent began goes to the model as it is, and nothing
   await page.sendMessage();
   assert.equal(page.status, "ready");
   assert.match(JSON.stringify(w.model.doStreamCalls[0]?.prompt), /Let me see.*"value":"on"/);
-  assert.deepEqual(await w.texts(), [
-    "user: Lamp?",
-    "assistant: Let me see.",
-    "assistant: It is on.",
-  ]);
+  const said = ["user: Lamp?", "assistant: Let me see.", "assistant: It is on."];
+  assert.deepEqual(await w.texts(), said);
 });

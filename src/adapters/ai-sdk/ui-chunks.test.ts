@@ -15,121 +15,56 @@ async function read(parts: readonly Part[], known?: readonly Part[]): Promise<re
   const start = startOf({ id: "a1", metadata: { seen: 1 } });
   const chunks = JSON.parse(JSON.stringify([start, ...chunksOf(parts, known)]));
   const stream = ReadableStream.from(chunks) as unknown as ReadableStream<UIMessageChunk>;
-  const message =
-    known && ({ id: "a1", role: "assistant", parts: structuredClone(known) } as const);
+  const begun = known && { id: "a1", role: "assistant", parts: structuredClone(known) };
+  const message = begun as unknown as UIMessage;
   let last: UIMessage | undefined;
-  const states = readUIMessageStream({
-    stream,
-    message: message as unknown as UIMessage,
-    terminateOnError: true,
-  });
+  const states = readUIMessageStream({ stream, message, terminateOnError: true });
   for await (const state of states) last = state;
   assert.equal(last?.id, "a1");
   return (JSON.parse(JSON.stringify(last)) as Message).parts;
 }
 
 const call = { toolCallId: "k1", input: { room: "hall" } };
-const metadata = { callProviderMetadata: { p: { item: "i" } } };
+const callProviderMetadata = { p: { item: "i" } };
+const providerMetadata = { p: { id: "1" } };
 const approval = { id: "ap1", isAutomatic: true, signature: "sig" };
+const picture = { mediaType: "image/png", url: "data:image/png;base64,eA==" };
+/** A call of a tool in some state. */
+const lamp = (state: string, more: object = {}): Part => {
+  return { type: "tool-lamp", ...call, state, ...more };
+};
+const given = (output: unknown, more: object = {}) => lamp("output-available", { output, ...more });
+const dynamic = { type: "dynamic-tool", toolName: "lamp" };
+const yes = { id: "ap1", approved: true };
+const rawInput = { input: { room: "h" }, rawInput: '{"room":"h' };
+const ownTool = { providerExecuted: true, resultProviderMetadata: { p: { b: 2 } } };
+const steering = { id: "st", parts: [{ type: "text", text: "Stop" }] };
 const cases: Record<string, Part> = {
-  "a text": { type: "text", text: "Hi", state: "done", providerMetadata: { p: { id: "1" } } },
+  "a text": { type: "text", text: "Hi", state: "done", providerMetadata },
   "an empty text": { type: "text", text: "", state: "done" },
-  reasoning: {
-    type: "reasoning",
-    id: "r1",
-    text: "Hm",
-    state: "done",
-    providerMetadata: { p: { signature: "s" } },
-  },
-  "a file": { type: "file", mediaType: "image/png", url: "data:image/png;base64,eA==" },
-  "a reasoning file": {
-    type: "reasoning-file",
-    mediaType: "image/png",
-    url: "data:image/png;base64,eA==",
-  },
+  reasoning: { type: "reasoning", id: "r1", text: "Hm", state: "done", providerMetadata },
+  "a file": { type: "file", ...picture },
+  "a reasoning file": { type: "reasoning-file", ...picture },
   "a web source": { type: "source-url", sourceId: "s1", url: "https://example.org", title: "E" },
   "a document": { type: "source-document", sourceId: "s2", mediaType: "text/plain", title: "D" },
   data: { type: "data-tone", id: "d1", data: { kind: true } },
   "data without an id": { type: "data-tone", data: [1, 2] },
-  custom: { type: "custom", kind: "p.thing", providerMetadata: { p: { a: 1 } } },
-  "a steering message": {
-    type: "steering-message",
-    id: "st",
-    parts: [{ type: "text", text: "Stop" }],
-  },
-  "a call": { type: "tool-lamp", ...call, state: "input-available", title: "Lamp", ...metadata },
-  "a call that is being written": {
-    type: "tool-lamp",
-    toolCallId: "k1",
-    state: "input-streaming",
-    input: { room: "h" },
-    rawInput: '{"room":"h',
-  },
-  "a result": {
-    type: "tool-lamp",
-    ...call,
-    state: "output-available",
-    output: { on: true },
-    ...metadata,
-  },
-  "a result of a provider's own tool": {
-    type: "tool-search",
-    ...call,
-    state: "output-available",
-    output: [1],
-    providerExecuted: true,
-    resultProviderMetadata: { p: { b: 2 } },
-  },
-  "a result so far": {
-    type: "tool-lamp",
-    ...call,
-    state: "output-available",
-    output: 1,
-    preliminary: true,
-  },
-  "an empty result": { type: "tool-lamp", ...call, state: "output-available", output: null },
-  "an error": { type: "tool-lamp", ...call, state: "output-error", errorText: "no power" },
-  "a call with a text as its input": {
-    type: "tool-run",
-    toolCallId: "k1",
-    input: "ls",
-    state: "output-available",
-    output: "a.txt",
-  },
-  "a dynamic call": {
-    type: "dynamic-tool",
-    toolName: "lamp",
-    ...call,
-    state: "output-available",
-    output: "on",
-  },
-  "a dynamic error": {
-    type: "dynamic-tool",
-    toolName: "lamp",
-    ...call,
-    state: "output-error",
-    errorText: "x",
-  },
-  "a question for approval": { type: "tool-lamp", ...call, state: "approval-requested", approval },
-  "an approval": {
-    type: "tool-lamp",
-    ...call,
-    state: "approval-responded",
-    approval: { ...approval, approved: true, reason: "yes" },
-  },
-  "an approved result": {
-    type: "tool-lamp",
-    ...call,
-    state: "output-available",
-    output: "on",
-    approval: { id: "ap1", approved: true },
-  },
-  "a refused call": {
-    type: "tool-lamp",
-    ...call,
-    state: "output-denied",
-    approval: { id: "ap1", approved: false, reason: "no" },
-  },
+  custom: { type: "custom", kind: "p.thing", providerMetadata },
+  "a steering message": { type: "steering-message", ...steering },
+  "a call": lamp("input-available", { title: "Lamp", callProviderMetadata }),
+  "a call that is being written": lamp("input-streaming", rawInput),
+  "a result": given({ on: true }, { callProviderMetadata }),
+  "a result of a provider's own tool": given([1], { type: "tool-search", ...ownTool }),
+  "a result so far": given(1, { preliminary: true }),
+  "an empty result": given(null),
+  "an error": lamp("output-error", { errorText: "no power" }),
+  "a call with a text as its input": given("a.txt", { type: "tool-run", input: "ls" }),
+  "a dynamic call": given("on", dynamic),
+  "a dynamic error": lamp("output-error", { ...dynamic, errorText: "x" }),
+  "a question for approval": lamp("approval-requested", { approval }),
+  "an approval": lamp("approval-responded", { approval: { ...approval, ...yes, reason: "yes" } }),
+  "an approved result": given("on", { approval: yes }),
+  "a refused call": lamp("output-denied", { approval: { ...yes, approved: false, reason: "no" } }),
 };
 
 for (const [name, part] of Object.entries(cases)) {
@@ -144,21 +79,16 @@ for (const [name, part] of Object.entries(cases)) {
 }
 
 test("a page that has a part of a message gets the rest, and the results that it lacks", async () => {
-  const asked = {
-    type: "tool-lamp",
-    ...call,
-    state: "approval-responded",
-    approval: { id: "ap1", approved: true },
-  };
+  const second = { toolCallId: "k2", input: {} };
   const known: readonly Part[] = [
     { type: "step-start" },
-    asked,
-    { type: "tool-lamp", toolCallId: "k2", input: {}, state: "input-available" },
+    lamp("approval-responded", { approval: yes }),
+    lamp("input-available", second),
   ];
   const parts: readonly Part[] = [
     { type: "step-start" },
-    { ...asked, state: "output-available", output: "on" },
-    { type: "tool-lamp", toolCallId: "k2", input: {}, state: "output-error", errorText: "x" },
+    given("on", { approval: yes }),
+    lamp("output-error", { ...second, errorText: "x" }),
     { type: "step-start" },
     { type: "text", text: "Done", state: "done" },
   ];

@@ -1,41 +1,23 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
+import { changed } from "../../../test/support/changed.ts";
 import { foldSessionSummary } from "../../../test/support/claude-fold.ts";
+import { column, columns } from "../../../test/support/columns.ts";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { kept } from "../../../test/support/kept-storage.ts";
 import { killed } from "../../../test/support/killed.ts";
 import { randomText } from "../../../test/support/random-text.ts";
 import { Stopped, stoppingStorage } from "../../../test/support/stopping-storage.ts";
-import { noPostgres, withPostgres } from "../../../test/support/test-postgres.ts";
 import { frameworkProjection } from "../../core/storage/framework-logs.ts";
 import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
-import { openPostgresStorage } from "../../postgres/postgres.ts";
 import {
   type SessionStoreEntry,
   ThroughlineSessionStore,
   type ThroughlineSessionStoreOptions,
 } from "./session-store.ts";
-
-type Open = (t: TestContext) => Promise<Throughline>;
-
-const openers: Record<string, Open> = {
-  memory: () => openThroughline({ storage: "memory" }),
-  files: (t) => openThroughline({ home: temporaryDirectory(t), durability: "process" }),
-};
-const noDatabase = noPostgres();
-if (noDatabase === undefined) {
-  const server = await withPostgres();
-  const pool = server.pool(await server.newDatabase());
-  let count = 0;
-  openers["PostgreSQL"] = async () => {
-    const companion = `companion-${++count}`;
-    const storage = await openPostgresStorage({ pool, companion, durability: "process" });
-    return openThroughline({ storage });
-  };
-} else test("the store works on PostgreSQL", { skip: noDatabase }, () => undefined);
 
 function storeOn(
   throughline: Pick<Throughline, "storage" | "ports">,
@@ -52,27 +34,25 @@ const entry = (n: number | string, more: object = {}): SessionStoreEntry => ({
 });
 const numbered = (count: number) => Array.from({ length: count }, (_, n) => entry(n, { n }));
 
-/** A test on each storage, with a store of its own. */
-function testOnEach(
+/** A test with a store of its own, in memory: what storages promise alike is in their contract. */
+function storeTest(
   says: string,
-  body: (store: ThroughlineSessionStore, throughline: Throughline, t: TestContext) => Promise<void>,
+  body: (store: ThroughlineSessionStore, throughline: Throughline) => Promise<void>,
 ): void {
-  for (const [name, open] of Object.entries(openers)) {
-    test(`${says} (${name})`, async (t) => {
-      await using throughline = await open(t);
-      await body(storeOn(throughline), throughline, t);
-    });
-  }
+  test(says, async () => {
+    await using throughline = await openThroughline({ storage: "memory" });
+    await body(storeOn(throughline), throughline);
+  });
 }
 
-testOnEach("entries come back equal and in the order of the calls", async (store) => {
+storeTest("entries come back equal and in the order of the calls", async (store) => {
   const entries = numbered(7);
   const calls = [entries.slice(0, 2), entries.slice(2, 3), [], entries.slice(3)];
   await Promise.all(calls.map((each) => store.append(key, each)));
   assert.deepEqual(await store.load(key), entries);
 });
 
-testOnEach("what was never written is null, also after an append of nothing", async (store) => {
+storeTest("what was never written is null, also after an append of nothing", async (store) => {
   await store.append(key, []);
   assert.equal(await store.load(key), null);
   assert.equal(await store.load({ ...key, subpath: "subagents/a" }), null);
@@ -81,15 +61,12 @@ testOnEach("what was never written is null, also after an append of nothing", as
   await store.delete(key);
 });
 
-testOnEach(
+storeTest(
   "an entry with a known uuid is passed over, one without is added again",
   async (store) => {
     const odd = ["", "a b", "\0", "\ud800", "ü".repeat(900), "~", "x".repeat(129)];
-    const entries = [
-      entry(1, { n: 1 }),
-      { type: "title" },
-      ...odd.map((uuid) => ({ type: "odd", uuid })),
-    ];
+    const others = odd.map((uuid) => ({ type: "odd", uuid }));
+    const entries = [entry(1, { n: 1 }), { type: "title" }, ...others];
     await store.append(key, [...entries, entry(1, { n: 2 })]);
     assert.deepEqual(await store.load(key), entries);
     await store.append(key, [entry(1, { n: 3 }), entry(2), ...entries]);
@@ -100,7 +77,7 @@ testOnEach(
   },
 );
 
-testOnEach("transcripts of other projects, sessions and subpaths are apart", async (store) => {
+storeTest("transcripts of other projects, sessions and subpaths are apart", async (store) => {
   const keys = [
     { projectKey: "a", sessionId: "b" },
     { projectKey: "a", sessionId: "b", subpath: "c" },
@@ -120,14 +97,11 @@ testOnEach("transcripts of other projects, sessions and subpaths are apart", asy
   assert.deepEqual(subpaths.sort(), ["c", "c/d"]);
   const sessions = await store.listSessions("a");
   assert.deepEqual(sessions.map(({ sessionId }) => sessionId).sort(), ["B", "b"]);
-  assert.deepEqual(
-    (await store.listSessions("a/c")).map(({ sessionId }) => sessionId),
-    ["b"],
-  );
+  assert.deepEqual(column(await store.listSessions("a/c"), "sessionId"), ["b"]);
   assert.deepEqual(await store.listSessions("A"), []);
 });
 
-testOnEach("content of every kind and size is kept", async (store) => {
+storeTest("content of every kind and size is kept", async (store) => {
   let deep: unknown = "end";
   for (let level = 0; level < 200; level++) deep = { deep };
   const many = Object.fromEntries(Array.from({ length: 12_000 }, (_, n) => [`k${n}`, n]));
@@ -152,13 +126,13 @@ testOnEach("content of every kind and size is kept", async (store) => {
   assert.deepEqual(await store.load(key), entries);
 });
 
-testOnEach("content that is not JSON is kept as its JSON text", async (store) => {
+storeTest("content that is not JSON is kept as its JSON text", async (store) => {
   const at = new Date(0);
   await store.append(key, [entry(1, { at, call: () => 1 }), entry(2)]);
   assert.deepEqual(await store.load(key), [entry(1, { at: at.toISOString() }), entry(2)]);
 });
 
-testOnEach("a batch of any length is stored in order", async (store) => {
+storeTest("a batch of any length is stored in order", async (store) => {
   for (const [count, length] of [
     [1_201, 10],
     [24, 100_000],
@@ -173,7 +147,7 @@ testOnEach("a batch of any length is stored in order", async (store) => {
   }
 });
 
-testOnEach("deleting a session takes its subpaths along, and nothing else", async (store) => {
+storeTest("deleting a session takes its subpaths along, and nothing else", async (store) => {
   const others = [
     { ...key, sessionId: "other" },
     { ...key, projectKey: "other" },
@@ -192,31 +166,26 @@ testOnEach("deleting a session takes its subpaths along, and nothing else", asyn
   assert.deepEqual(await store.load(key), [entry(1, { n: 2 })]);
 });
 
-testOnEach(
-  "two stores that write one session lose and double nothing",
-  async (one, throughline) => {
-    const two = storeOn(throughline);
-    const calls = Array.from({ length: 25 }, (_, n) =>
-      [one, two].map((store, which) =>
-        // The entry that both have differs: the first one stays.
-        store.append(key, [entry(`${which}-${n}`, { which, n }), entry(`both-${n}`, { which })]),
-      ),
-    );
-    await Promise.all(calls.flat());
-    const loaded = (await one.load(key)) ?? [];
-    assert.equal(new Set(loaded.map(({ uuid }) => uuid)).size, 75);
-    assert.equal(loaded.length, 75);
-    for (const which of [0, 1]) {
-      const own = loaded.filter(({ uuid }) => uuid?.startsWith(`uuid-${which}-`));
-      assert.deepEqual(
-        own.map(({ n }) => n),
-        Array.from({ length: 25 }, (_, n) => n),
-      );
-    }
-    const [summary] = await one.listSessionSummaries(key.projectKey);
-    assert.equal(summary?.data["count"], 75);
-  },
-);
+storeTest("two stores that write one session lose and double nothing", async (one, throughline) => {
+  const two = storeOn(throughline);
+  const calls = Array.from({ length: 25 }, (_, n) =>
+    [one, two].map((store, which) =>
+      // The entry that both have differs: the first one stays.
+      store.append(key, [entry(`${which}-${n}`, { which, n }), entry(`both-${n}`, { which })]),
+    ),
+  );
+  await Promise.all(calls.flat());
+  const loaded = (await one.load(key)) ?? [];
+  assert.equal(new Set(loaded.map(({ uuid }) => uuid)).size, 75);
+  assert.equal(loaded.length, 75);
+  for (const which of [0, 1]) {
+    const own = loaded.filter(({ uuid }) => uuid?.startsWith(`uuid-${which}-`));
+    const all = Array.from({ length: 25 }, (_, n) => n);
+    assert.deepEqual(column(own, "n"), all);
+  }
+  const [summary] = await one.listSessionSummaries(key.projectKey);
+  assert.equal(summary?.data["count"], 75);
+});
 
 test("mtime is whole milliseconds of the store's clock, the same in both lists, and never goes back", async () => {
   const clock = new HeldClock("2026-03-01T12:00:00.000Z");
@@ -264,10 +233,7 @@ test("the summary is folded from what is new, with what it was before, and not f
     [{ folds: 1 }, key, ["uuid-3"]],
   ]);
   const summaries = await store.listSessionSummaries(key.projectKey);
-  assert.deepEqual(
-    summaries.map(({ sessionId, data }) => [sessionId, data]),
-    [[key.sessionId, { folds: 2 }]],
-  );
+  assert.deepEqual(columns(summaries, "sessionId", "data"), [[key.sessionId, { folds: 2 }]]);
 });
 
 test("a summary that is too large is cut, and one that cannot be kept is left to the SDK", async () => {
@@ -320,10 +286,8 @@ test("arguments of the wrong kind are refused with a code, and nothing is stored
   for (const entries of ["entries", [entry(1), "text"], [null]]) {
     await assert.rejects(store.append(key, entries as unknown as []), refused);
   }
-  assert.throws(
-    () => storeOn(throughline, {} as ThroughlineSessionStoreOptions),
-    /foldSessionSummary/,
-  );
+  const none = {} as ThroughlineSessionStoreOptions;
+  assert.throws(() => storeOn(throughline, none), /foldSessionSummary/);
   const long = { ...key, subpath: "x".repeat(1_024) };
   await assert.rejects(store.append(long, [entry(1)]), { code: "THROUGHLINE_TOO_LARGE" });
   assert.deepEqual(await store.listSessions(key.projectKey), []);
@@ -434,20 +398,14 @@ test("a session that another process deletes during an append is whole afterward
       }
       return seq;
     };
-    return new Proxy(store, {
-      get: (target, name) => {
-        if (name === "append") return append;
-        const value: unknown = Reflect.get(target, name);
-        return typeof value === "function" ? value.bind(target) : value;
-      },
-    });
+    return changed(store, { append });
   };
   await storeOn({ storage: { ...busy, logs }, ports }).append(key, [long]);
   assert.deepEqual(await storeOn(throughline).load(key), [entry("other"), long]);
   assert.equal(deletions, 3);
 });
 
-testOnEach("forgetting a session id removes its subpaths too", async (store, { chats }) => {
+storeTest("forgetting a session id removes its subpaths too", async (store, { chats }) => {
   const parts = [key, { ...key, subpath: "a" }, { ...key, projectKey: "q", subpath: "b" }];
   for (const each of parts) await store.append(each, [entry(1)]);
   await store.append({ ...key, sessionId: "other", subpath: "a" }, [entry(1)]);

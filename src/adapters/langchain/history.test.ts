@@ -15,6 +15,7 @@ import {
 } from "@langchain/core/messages";
 import { ChatPromptTemplate, MessagesPlaceholder } from "@langchain/core/prompts";
 import { RunnableLambda, RunnableWithMessageHistory } from "@langchain/core/runnables";
+import { column } from "../../../test/support/columns.ts";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { killed } from "../../../test/support/killed.ts";
 import { randomText } from "../../../test/support/random-text.ts";
@@ -101,20 +102,10 @@ test("a runnable with a history says what it says with LangChain's own", async (
 test("a message that says no more than a chat keeps is stored once, without its form", async (t) => {
   const throughline = await open(t);
   const history = new ThroughlineChatMessageHistory(throughline, chat);
-  await history.addMessages([
-    new HumanMessage("hello"),
-    new AIMessage("hi"),
-    kinds[0] as BaseMessage,
-  ]);
+  await history.addMessages([new HumanMessage("hello"), new AIMessage("hi"), kinds[0]!]);
   const { messages } = await throughline.chats.messages(chat);
-  assert.deepEqual(
-    messages.map(({ content, exact }) => [content, exact !== undefined]),
-    [
-      ["hello", false],
-      ["hi", false],
-      ["what is this?", true],
-    ],
-  );
+  const kept = messages.map(({ content, exact }) => `${content} ${exact !== undefined}`);
+  assert.deepEqual(kept, ["hello false", "hi false", "what is this? true"]);
 });
 
 test("after kills between and during calls every pair that was answered is there, once and whole", async (t) => {
@@ -125,31 +116,21 @@ test("after kills between and during calls every pair that was answered is there
     const { length: answered } = await killed("langchain", [home, id], { once: "1\n", delayMs });
     await using throughline = await openThroughline({ home });
     const messages = await new ThroughlineChatMessageHistory(throughline, id).getMessages();
-    assert.ok(
-      [answered, answered + 1].includes(messages.length / 2),
-      `${messages.length} messages`,
-    );
-    const said = messages.map(({ text }) => text);
-    const pairs = Array.from({ length: messages.length / 2 }, (_, n) => n + 1);
-    assert.deepEqual(
-      said,
-      pairs.flatMap((n) => [`question ${n}`, `answer ${n}`]),
-    );
+    const count = messages.length / 2;
+    assert.ok([answered, answered + 1].includes(count), `${count} pairs`);
+    const pairs = Array.from({ length: count }, (_, n) => [`question ${n + 1}`, `answer ${n + 1}`]);
+    assert.deepEqual(column(messages, "text"), pairs.flat());
   }
 });
 
 test("what was said in another way is in the history, and what was hidden is not", async (t) => {
   const throughline = await open(t);
   const { chats } = throughline;
-  const fn = { name: "look", arguments: '{"at":1}' };
+  const look = { name: "look", arguments: '{"at":1}' };
+  const tool_calls = [{ id: "c1", type: "function", function: look }] as const;
   await chats.append(chat, [
     { id: "m1", role: "user", content: "hello" },
-    {
-      id: "m2",
-      role: "assistant",
-      content: "",
-      tool_calls: [{ id: "c1", type: "function", function: fn }],
-    },
+    { id: "m2", role: "assistant", content: "", tool_calls },
     { id: "m3", role: "tool", content: "rain", tool_call_id: "c1", name: "look" },
     { id: "m4", role: "user", content: "a secret" },
     { id: "m5", role: "user", content: "by mistake" },
@@ -161,16 +142,8 @@ test("what was said in another way is in the history, and what was hidden is not
   await history.addUserMessage("and");
   await history.addAIMessage("yes");
   const messages = await history.getMessages();
-  assert.deepEqual(
-    messages.map((message) => [message.getType(), message.text]),
-    [
-      ["human", "hello"],
-      ["ai", ""],
-      ["tool", "rain"],
-      ["human", "and"],
-      ["ai", "yes"],
-    ],
-  );
+  const said = messages.map((message) => `${message.getType()}: ${message.text}`);
+  assert.deepEqual(said, ["human: hello", "ai: ", "tool: rain", "human: and", "ai: yes"]);
   assert.deepEqual(messages[1].tool_calls, [
     { id: "c1", name: "look", args: { at: 1 }, type: "tool_call" },
   ]);

@@ -1,4 +1,5 @@
 // What LangGraph's validation suite misses, through the engine and through the saver itself.
+
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -11,6 +12,7 @@ import {
   MemorySaver,
   uuid6,
 } from "@langchain/langgraph-checkpoint";
+import { column, columns } from "../../../test/support/columns.ts";
 import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { killed } from "../../../test/support/killed.ts";
 import { answerTo, graphWithTool } from "../../../test/support/langgraph-graph.ts";
@@ -133,37 +135,20 @@ test("pending writes come in the order of their paths, tasks and places", async 
     ["task-a", "~__pregel_push, 1"],
     ["task-d", ""],
   ] as const;
-  for (const [task, path] of given) {
-    await saver.putWrites(
-      config,
-      [
-        ["x", `${task} 0`],
-        ["x", `${task} 1`],
-      ],
-      task,
-      path,
-    );
-  }
-  const tuple = await saver.getTuple(config);
+  const written = (task: string) => [0, 1].map((n) => ["x", `${task} ${n}`] as [string, string]);
+  for (const [task, path] of given) await saver.putWrites(config, written(task), task, path);
+  const { pendingWrites = [] } = (await saver.getTuple(config)) ?? {};
   const order = ["task-d", "task-c", "task-b", "task-b2", "task-a"];
-  assert.deepEqual(
-    tuple?.pendingWrites?.map(([, , value]) => value),
-    order.flatMap((task) => [`${task} 0`, `${task} 1`]),
-  );
+  const values = order.flatMap((task) => column(written(task), 1));
+  assert.deepEqual(column(pendingWrites, 2), values);
 });
 
 test("of writes of one task the first count, of its errors and interrupts the last", async (t) => {
   const saver = await saverOf(t);
   const config = await saver.put(thread("t"), checkpointWith({}), metadata, {});
   for (const word of ["first", "second"]) {
-    await saver.putWrites(
-      config,
-      [
-        ["x", word],
-        ["y", word],
-      ],
-      "task",
-    );
+    const writes = ["x", "y"].map((channel) => [channel, word] as [string, string]);
+    await saver.putWrites(config, writes, "task");
     await saver.putWrites(config, [["__interrupt__", word]], "task");
   }
   assert.deepEqual((await saver.getTuple(config))?.pendingWrites, [
@@ -303,20 +288,13 @@ test("more blocks than a saver remembers are stored by one call", async (t) => {
   const writes = Array.from({ length: 5_000 }, (_, i) => ["x", i] as const);
   await saver.putWrites(config, writes, "task");
   const { pendingWrites = [] } = (await saver.getTuple(config)) ?? {};
-  assert.deepEqual(
-    pendingWrites.map(([, channel, value]) => [channel, value]),
-    writes,
-  );
+  assert.deepEqual(columns(pendingWrites, 1, 2), writes);
 });
 
 test("lists of every length come back equal, and a longer one stores only what is new", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   const saver = new ThroughlineSaver(await open(t, home));
-  const text = randomText(70 * 200);
-  const items = Array.from({ length: 70 }, (_, i) => ({
-    i,
-    text: text.slice(i * 200).slice(0, 200),
-  }));
+  const items = Array.from({ length: 70 }, (_, i) => ({ i, text: randomText(200) }));
   let config: object = thread("t");
   const stored: CheckpointTuple["config"][] = [];
   for (let length = 0; length <= items.length; length++) {
@@ -373,10 +351,8 @@ test("a serialiser of the application's own is used for every value", async (t) 
   const home = join(temporaryDirectory(t), "home");
   const saver = new ThroughlineSaver(await open(t, home), { serde });
   const channels = { list: Array.from({ length: 99 }, () => "lighthouse"), word: "lighthouse" };
-  const config = await saver.put(thread("t"), checkpointWith(channels), metadata, {
-    list: 1,
-    word: 1,
-  });
+  const versions = { list: 1, word: 1 };
+  const config = await saver.put(thread("t"), checkpointWith(channels), metadata, versions);
   await saver.putWrites(config, [["word", "lighthouse"]], "task");
   const tuple = await saver.getTuple(config);
   assert.deepEqual(tuple?.checkpoint.channel_values, channels);
@@ -476,7 +452,7 @@ test("what is said in a thread is in the chat of its id, whatever a crash left o
   await ask(copying, "three");
   const { messages } = await throughline.chats.messages("telegram:42");
   assert.deepEqual(
-    messages.map(({ role, content }) => [role, content]),
+    columns(messages, "role", "content"),
     ["one", "two", "three"].flatMap((text) => [
       ["user", text],
       ["assistant", `answer to ${text}`],
@@ -514,11 +490,8 @@ test("an agent of langchain remembers over a restart, tool results among it", as
     const agent = agentOn(throughline, call, new AIMessage("Take an umbrella."));
     await agent.invoke(ask("How is the weather?"), config);
   }
-  const throughline = await open(t, home);
-  const { messages } = await agentOn(throughline, new AIMessage("Rain.")).invoke(
-    ask("What?"),
-    config,
-  );
+  const agent = agentOn(await open(t, home), new AIMessage("Rain."));
+  const { messages } = await agent.invoke(ask("What?"), config);
   assert.deepEqual(
     messages.map((message: BaseMessage) => [message.getType(), message.text]),
     [
@@ -579,11 +552,8 @@ test(`after each of ${kills} kills all that was answered is there, and the run u
     if (isCut) resumed++;
     const texts = textsOf((await graph.getState(config)).values.messages);
     const wanted = new Set(answered.flatMap((text) => [text, answerTo(text)]));
-    assert.deepEqual(
-      texts.filter((text) => wanted.has(text)),
-      [...wanted],
-      `kill ${kill}`,
-    );
+    const found = texts.filter((text) => wanted.has(text));
+    assert.deepEqual(found, [...wanted], `kill ${kill}`);
     // A run that the process had begun is whole: a question, a call, a result and an answer each.
     assert.equal(texts.length % 4, 0, `kill ${kill}: ${texts.slice(-9).join(", ")}`);
     assert.match(texts.at(-1) ?? "", /^answer to result of call/);

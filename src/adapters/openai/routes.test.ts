@@ -1,9 +1,11 @@
 // The Conversations API over real HTTP, with OpenAI's own clients as they are.
+
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { OpenAIConversationsSession, run } from "@openai/agents";
 import OpenAI from "openai";
 import { agentWithTool } from "../../../test/support/agents-model.ts";
+import { column, columns } from "../../../test/support/columns.ts";
 import { randomText } from "../../../test/support/random-text.ts";
 import { companion, eventsOf, jsonOf, me } from "../../../test/support/server-fixture.ts";
 import { agentsDialect } from "./items.ts";
@@ -22,12 +24,12 @@ async function served(t: TestContext, options: { readonly token?: string } = {})
 }
 
 const user = (content: string) => ({ type: "message" as const, role: "user" as const, content });
+const imageOf = (image_url: string) => {
+  return { type: "input_image", image_url, detail: "auto" } as const;
+};
+type Item = { content?: { text: string }[]; output?: string; type: string };
 const textOf = (item: unknown) => {
-  const { content, output, type } = item as {
-    content?: { text: string }[];
-    output?: string;
-    type: string;
-  };
+  const { content, output, type } = item as Item;
   return content?.[0]?.text ?? output ?? type;
 };
 
@@ -42,10 +44,7 @@ test("a conversation is created, read, and deleted with every byte", async (t) =
   const begun = await client.conversations.create({ items: [user("Hi")] });
   assert.deepEqual((await client.conversations.items.list(begun.id)).data.map(textOf), ["Hi"]);
   const { messages } = await throughline.chats.messages(begun.id);
-  assert.deepEqual(
-    messages.map(({ role, content, exact }) => [role, content, exact]),
-    [["user", "Hi", undefined]],
-  );
+  assert.deepEqual(columns(messages, "role", "content", "exact"), [["user", "Hi", undefined]]);
   const deleted = await client.conversations.delete(id);
   assert.deepEqual(deleted, { id, object: "conversation.deleted", deleted: true });
   await assert.rejects(client.conversations.retrieve(id), OpenAI.NotFoundError);
@@ -84,30 +83,19 @@ test("items are added in order and listed by order, after and limit, in pages", 
 test("items of every kind come back as they were given, with an id of ours", async (t) => {
   const { client, throughline } = await served(t);
   const { id } = await client.conversations.create({});
-  const reasoning = {
-    type: "reasoning" as const,
-    id: "rs_1",
-    summary: [],
-    encrypted_content: "xyz",
-  };
-  const image = {
-    type: "input_image" as const,
-    image_url: "data:image/png;base64,AAAA",
-    detail: "auto" as const,
-  };
+  const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "xyz" };
+  const image = imageOf("data:image/png;base64,AAAA");
+  const lookup = { type: "function_call", call_id: "c1", name: "lookup", arguments: "{}" };
+  const action = { type: "search", query: "x" };
+  const search = { type: "web_search_call", status: "completed", action };
   const given = [
-    { role: "developer" as const, content: "Be brief." },
-    { role: "user" as const, content: [{ type: "input_text" as const, text: "See" }, image] },
+    { role: "developer", content: "Be brief." },
+    { role: "user", content: [{ type: "input_text", text: "See" }, image] },
     reasoning,
-    { type: "function_call" as const, call_id: "c1", name: "lookup", arguments: "{}", id: "fc_1" },
-    { type: "function_call_output" as const, call_id: "c1", output: "found" },
-    {
-      type: "web_search_call" as const,
-      id: "ws_1",
-      status: "completed" as const,
-      action: { type: "search" as const, query: "x" },
-    },
-    { role: "assistant" as const, content: "Done." },
+    { ...lookup, id: "fc_1" },
+    { type: "function_call_output", call_id: "c1", output: "found" },
+    { ...search, id: "ws_1" },
+    { role: "assistant", content: "Done." },
   ];
   const { data } = await client.conversations.items.create(id, { items: given as never });
   const listed = await Array.fromAsync(client.conversations.items.list(id, { order: "asc" }));
@@ -116,21 +104,12 @@ test("items of every kind come back as they were given, with an id of ours", asy
   const fields = listed.map(({ id: _, ...item }) => item as Record<string, unknown>);
   assert.deepEqual(listed[2], reasoning);
   assert.deepEqual(fields[1]?.["content"], [{ type: "input_text", text: "See" }, image]);
-  assert.deepEqual(fields[3], {
-    type: "function_call",
-    call_id: "c1",
-    name: "lookup",
-    arguments: "{}",
-    status: "completed",
-  });
-  assert.deepEqual(fields[5], {
-    type: "web_search_call",
-    status: "completed",
-    action: { type: "search", query: "x" },
-  });
+  assert.deepEqual(fields[3], { ...lookup, status: "completed" });
+  assert.deepEqual(fields[5], search);
   const { messages } = await throughline.chats.messages(id);
+  const shown = messages.filter(({ hidden }) => !hidden);
   assert.deepEqual(
-    messages.filter(({ hidden }) => !hidden).map(({ role, content }) => `${role}: ${content}`),
+    shown.map(({ role, content }) => `${role}: ${content}`),
     ["system: Be brief.", "user: See", "assistant: ", "tool: found", "assistant: Done."],
   );
   // The same chat as a session of the Agents SDK, without what only the other interface has a form for.
@@ -152,20 +131,10 @@ test("OpenAIConversationsSession keeps runs in a chat: items, limits, pops, clea
   await streamed.completed;
   const id = await session.getSessionId();
   const items = await session.getItems();
-  assert.deepEqual(
-    items.map((item) => item.type ?? item),
-    [
-      "message",
-      "message",
-      "message",
-      "reasoning",
-      "function_call",
-      "function_call_result",
-      "message",
-      "message",
-      "message",
-    ],
-  );
+  const [hello, called, again] = [items.slice(0, 3), items.slice(3, 6), items.slice(6)];
+  assert.deepEqual(column(called, "type"), ["reasoning", "function_call", "function_call_result"]);
+  const said = Array(3).fill("message");
+  assert.deepEqual([column(hello, "type"), column(again, "type")], [said, said]);
   assert.deepEqual(await session.getItems(2), items.slice(-2));
   assert.deepEqual(await session.getItems(0), []);
   const { messages } = await throughline.chats.messages(id);
@@ -195,19 +164,12 @@ test("what was said in a chat in another way is a conversation too, one item at 
   const list = async (order: "asc" | "desc") =>
     Array.fromAsync(items.list("telegram:42", { order, limit: 2 }));
   const listed = await list("asc");
-  assert.deepEqual(listed.map(textOf), [
-    "Look twice",
-    "I look.",
-    "function_call",
-    "function_call",
-    "1",
-  ]);
+  const calls2 = ["function_call", "function_call"];
+  assert.deepEqual(listed.map(textOf), ["Look twice", "I look.", ...calls2, "1"]);
   assert.deepEqual((await list("desc")).toReversed(), listed);
   await items.delete(listed[2]?.id ?? "", { conversation_id: "telegram:42" });
-  assert.deepEqual(
-    (await list("asc")).map((item) => (item as { call_id?: string }).call_id),
-    [undefined, undefined, "b", "b"],
-  );
+  const left = (await list("asc")) as { call_id?: string }[];
+  assert.deepEqual(column(left, "call_id"), [undefined, undefined, "b", "b"]);
   await throughline.chats.clear("telegram:42");
   assert.deepEqual(await list("desc"), []);
   assert.deepEqual(await list("asc"), []);
@@ -224,22 +186,14 @@ test("those who watch hear what is added, deleted and forgotten", async (t) => {
   await client.conversations.delete(id);
   await server.close();
   const events = await Array.fromAsync(watched);
-  assert.deepEqual(
-    events.flatMap(({ name, data }) =>
-      ["message", "session"].includes(name) ? [data.change] : [],
-    ),
-    ["stored", "taken_back", "forgotten"],
-  );
+  const told = events.filter(({ name }) => ["message", "session"].includes(name));
+  const changes = told.map(({ data: { change } }) => change);
+  assert.deepEqual(changes, ["stored", "taken_back", "forgotten"]);
 });
 
 test("what is large leaves nothing in a conversation that there is not", async (t) => {
   const { client, throughline } = await served(t);
-  const image = {
-    type: "input_image" as const,
-    image_url: randomText(200_000),
-    detail: "auto" as const,
-  };
-  const items = [{ type: "message" as const, role: "user" as const, content: [image] }];
+  const items = [{ ...user(""), content: [imageOf(randomText(200_000))] }];
   const adding = client.conversations.items.create("conv_none", { items });
   await assert.rejects(adding, { status: 404 });
   await assert.rejects(throughline.chats.row("conv_none"), { code: "THROUGHLINE_NOT_FOUND" });

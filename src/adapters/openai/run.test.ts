@@ -1,4 +1,5 @@
 // Sessions in runs of the real runner, with a model that needs no network.
+
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -19,6 +20,7 @@ import {
   says,
   usual,
 } from "../../../test/support/agents-model.ts";
+import { column } from "../../../test/support/columns.ts";
 import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
@@ -30,14 +32,8 @@ import { ThroughlineSession } from "./session.ts";
 
 const chat = "telegram:42";
 
-async function companion(
-  options: {
-    readonly home?: string;
-    readonly clock?: HeldClock;
-    readonly timers?: HeldTimers;
-  } = {},
-) {
-  const { home, clock, timers } = options;
+type Given = { readonly home?: string; readonly clock?: HeldClock; readonly timers?: HeldTimers };
+async function companion({ home, clock, timers }: Given = {}) {
   const place = home === undefined ? ({ storage: "memory" } as const) : { home };
   const freshness = clock && { idleTimeoutMinutes: 30 };
   const throughline = await openThroughline({ ...place, clock, timers, freshness });
@@ -53,10 +49,9 @@ async function companion(
   return { throughline, session, chats, transcript, unanswered };
 }
 
-const stored = (session: ThroughlineSession) => ({
-  session,
-  callModelInputFilter: session.beforeModel,
-});
+const stored = (session: ThroughlineSession) => {
+  return { session, callModelInputFilter: session.beforeModel };
+};
 
 const textsOf = (items: readonly AgentInputItem[]) =>
   items.map((item) => {
@@ -126,10 +121,12 @@ test("a run that fails leaves its turn open, until it is dismissed or the next t
   await assert.rejects(run(fails, "use the tool", stored(c.session)));
   assert.equal(await c.unanswered(), 1);
   const interrupted = await c.session.interrupted();
-  assert.deepEqual(
-    interrupted.map(({ type }) => type),
-    ["message", "reasoning", "function_call", "function_call_result"],
-  );
+  assert.deepEqual(column(interrupted, "type"), [
+    "message",
+    "reasoning",
+    "function_call",
+    "function_call_result",
+  ]);
   // Another object, as in the next request.
   const next = new ThroughlineSession(c.throughline, chat);
   assert.deepEqual(await next.interrupted(), interrupted);
@@ -159,10 +156,7 @@ test("an input guardrail that fails leaves what was said if the model was asked 
     assert.deepEqual(textsOf(await c.session.getItems()), runInParallel ? ["Bad words"] : []);
     assert.equal(await c.unanswered(), runInParallel ? 1 : 0);
     const popped = await c.session.popItem();
-    assert.deepEqual(
-      textsOf(popped === undefined ? [] : [popped]),
-      runInParallel ? ["Bad words"] : [],
-    );
+    assert.equal(popped?.["content"], runInParallel ? "Bad words" : undefined);
     await run(agentWithTool(), "Good words", stored(c.session));
     assert.deepEqual(await c.transcript(), ["user: Good words", "assistant: answer to 1"]);
   }
@@ -270,16 +264,10 @@ test("what was said in another way is in the session, and a part of a message ca
   const result = await c.session.popItem();
   assert.deepEqual([result?.type, result?.callId], ["function_call_result", "a"]);
   assert.equal((await c.session.popItem())?.callId, "b");
-  const items = await c.session.getItems();
-  assert.deepEqual(
-    items.map((item) => item.type),
-    ["message", "message", "function_call"],
-  );
-  assert.deepEqual(await c.transcript(), [
-    "user: Look twice",
-    "assistant: I look.",
-    "assistant: (call)",
-  ]);
+  const types = column(await c.session.getItems(), "type");
+  assert.deepEqual(types, ["message", "message", "function_call"]);
+  const said = ["user: Look twice", "assistant: I look.", "assistant: (call)"];
+  assert.deepEqual(await c.transcript(), said);
   const { messages } = (await c.chats.messages(chat)) ?? {};
   await c.chats.erase(chat, messages[0]?.id ?? "");
   assert.equal((await c.session.getItems()).length, 2);
@@ -307,11 +295,8 @@ test("a compaction replaces what models get, and people keep the transcript", as
   const items = [compaction, answer, says("new")];
   await c.session.replaceHistoryWithCompaction(items);
   assert.deepEqual(await c.session.getItems(), items);
-  assert.deepEqual(await c.transcript(), [
-    "user: Hello",
-    "assistant: answer to 1",
-    "assistant: new",
-  ]);
+  const said = ["user: Hello", "assistant: answer to 1", "assistant: new"];
+  assert.deepEqual(await c.transcript(), said);
   await c.session.addItems([{ role: "user", content: "Next" }]);
   assert.equal((await c.session.getItems()).length, 4);
   for (let left = 4; left > 0; left--) await c.session.popItem();
@@ -325,10 +310,7 @@ test("a compaction that a model makes in a run ends the turn", async () => {
   const compaction = { type: "compaction", encrypted_content: "xyz", id: "cmp_1" };
   const agent = agentWithTool(() => [compaction, says("short now")]);
   await run(agent, "Go on", stored(c.session));
-  assert.deepEqual(
-    (await c.session.getItems()).map(({ type }) => type),
-    ["compaction", "message"],
-  );
+  assert.deepEqual(column(await c.session.getItems(), "type"), ["compaction", "message"]);
   assert.equal(await c.unanswered(), 0);
   assert.equal((await c.transcript()).at(-1), "assistant: short now");
 });
@@ -341,12 +323,9 @@ test("a screenshot and a result of 1.2 MB come back whole, and forgetting leaves
   const screenshot = { type: "input_image", image };
   const asked = { role: "user", content: [{ type: "input_text", text: "See" }, screenshot] };
   const long = randomText(1_200_000).replaceAll("0", "canary");
-  const agent = agentWithTool(
-    (input) => {
-      return input.some(({ type }) => type === "function_call_result") ? usual(input) : [call("c")];
-    },
-    () => long,
-  );
+  const answers: Answers = (input) =>
+    input.some(({ type }) => type === "function_call_result") ? usual(input) : [call("c")];
+  const agent = agentWithTool(answers, () => long);
   await run(agent, [asked as AgentInputItem], stored(c.session));
   const items = await c.session.getItems();
   assert.deepEqual(items[0], asked);
@@ -516,8 +495,6 @@ test("a filter of your own comes before beforeModel", async () => {
     },
   });
   assert.equal(finalOutput, "My number is [number]");
-  assert.deepEqual(await c.transcript(), [
-    "user: My number is [number]",
-    "assistant: My number is [number]",
-  ]);
+  const both = ["user", "assistant"].map((role) => `${role}: My number is [number]`);
+  assert.deepEqual(await c.transcript(), both);
 });

@@ -1,4 +1,5 @@
 // What an SDK of OpenTelemetry gets, with the real SDK. The first test runs while none is registered.
+
 import assert from "node:assert/strict";
 import { before, beforeEach, describe, test } from "node:test";
 import { OpenTelemetry as AiSdkTelemetry } from "@ai-sdk/otel";
@@ -28,6 +29,7 @@ import {
   streamText,
 } from "ai";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
+import { column } from "../../../test/support/columns.ts";
 import { samplePackage } from "../../../test/support/s3/sample-package.ts";
 import { UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { ThroughlineError } from "../../core/errors.ts";
@@ -43,11 +45,9 @@ const usage = {
   inputTokens: { total: 5, noCache: 3, cacheRead: 2, cacheWrite: 0 },
   outputTokens: { total: 4, text: 3, reasoning: 1 },
 };
-const finish = (unified: string) => ({
-  type: "finish",
-  finishReason: { unified, raw: "raw" },
-  usage,
-});
+const finish = (unified: string) => {
+  return { type: "finish", finishReason: { unified, raw: "raw" }, usage };
+};
 const says = (delta: string) => [
   { type: "response-metadata", id: "resp-1", modelId: "m-2026" },
   { type: "text-start", id: "t" },
@@ -229,13 +229,11 @@ describe("with an SDK", () => {
       "gen_ai.usage.output_tokens": 4,
       "gen_ai.usage.reasoning.output_tokens": 1,
     };
-    assert.deepEqual(first.attributes, {
-      ...call,
-      "gen_ai.response.finish_reasons": ["tool-calls"],
-    });
+    const reasons = "gen_ai.response.finish_reasons";
+    assert.deepEqual(first.attributes, { ...call, [reasons]: ["tool-calls"] });
     assert.deepEqual(last.attributes, {
       ...call,
-      "gen_ai.response.finish_reasons": ["stop"],
+      [reasons]: ["stop"],
       "gen_ai.response.id": "resp-1",
       "gen_ai.response.model": "m-2026",
     });
@@ -244,10 +242,12 @@ describe("with an SDK", () => {
       "gen_ai.tool.name": "pay",
       "gen_ai.tool.call.id": "c1",
     });
-    assert.deepEqual(
-      [agent, first, tool, last].map(({ kind }) => kind),
-      [SpanKind.INTERNAL, SpanKind.CLIENT, SpanKind.INTERNAL, SpanKind.CLIENT],
-    );
+    assert.deepEqual(column([agent, first, tool, last], "kind"), [
+      SpanKind.INTERNAL,
+      SpanKind.CLIENT,
+      SpanKind.INTERNAL,
+      SpanKind.CLIENT,
+    ]);
     assert.ok(spans().every(({ status }) => status.code === SpanStatusCode.UNSET));
     assert.ok(compare(first.endTime, last.startTime) <= 0, "a call ends with its last chunk");
     assert.ok(compare(last.endTime, agent.endTime) <= 0, "the turn ends with its last append");
@@ -288,10 +288,8 @@ describe("with an SDK", () => {
         return turns.submit(chat, { content: name }).done;
       });
     await Promise.all([asked("POST /1"), asked("POST /2")]);
-    assert.deepEqual(
-      tree().filter((line) => !line.includes("chat")),
-      ["POST /1", " invoke_agent Nova", "POST /2", " invoke_agent Nova"],
-    );
+    const lines = tree().filter((line) => !line.includes("chat"));
+    assert.deepEqual(lines, ["POST /1", " invoke_agent Nova", "POST /2", " invoke_agent Nova"]);
   });
 
   test("a model that refuses is a failed call in a failed turn, by our code", async () => {
@@ -409,12 +407,9 @@ describe("with an SDK", () => {
       { role: "assistant", parts: [called] },
       { role: "tool", parts: [result] },
     ]);
+    const parts = [{ type: "text", content: "Paid, gladly." }];
     assert.deepEqual(read(last, "gen_ai.output.messages"), [
-      {
-        role: "assistant",
-        parts: [{ type: "text", content: "Paid, gladly." }],
-        finish_reason: "stop",
-      },
+      { role: "assistant", parts, finish_reason: "stop" },
     ]);
     const others = spans().filter(({ name }) => name !== "chat m");
     assert.doesNotMatch(JSON.stringify(others.map(shown)), /messages|instructions|Ada/);
@@ -444,7 +439,7 @@ describe("with an SDK", () => {
   });
 
   test("the trace id of a turn is stored with it, with each attempt and retry, and is in its log lines", async () => {
-    const lines: object[] = [];
+    const lines: { trace_id?: string }[] = [];
     const logger = { ...silentLogger, warn: (fields: object) => void lines.push(fields) };
     const script = [new Error("broken"), answers, answers];
     const { turns, records } = await world({ script, logger });
@@ -456,18 +451,10 @@ describe("with an SDK", () => {
       .map((span) => span.spanContext().traceId);
     assert.equal(new Set(traces).size, 3);
     const stored = (await records()).filter((record) => record["trace_id"] !== undefined);
-    assert.deepEqual(
-      stored.map(({ role, event, trace_id }) => [role ?? event, trace_id]),
-      [
-        ["user", traces[0]],
-        ["attempt", traces[1]],
-        ["retry", traces[2]],
-      ],
-    );
-    assert.deepEqual(
-      lines.map((fields) => Reflect.get(fields, "trace_id")),
-      [traces[0]],
-    );
+    assert.deepEqual(column(stored, "trace_id"), traces);
+    const kinds = stored.map(({ role, event }) => role ?? event);
+    assert.deepEqual(kinds, ["user", "attempt", "retry"]);
+    assert.deepEqual(column(lines, "trace_id"), traces.slice(0, 1));
   });
 
   test("turns, appends and uploads are measured in seconds, appends outside of a turn too", async () => {
