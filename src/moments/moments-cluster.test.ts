@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { changed } from "../../test/support/changed.ts";
 import { mortal, until } from "../../test/support/cluster-world.ts";
 import { faultyDisk } from "../../test/support/faulty-disk.ts";
 import { MemoryPlace, openMemoryProcess } from "../../test/support/memory-place.ts";
@@ -26,12 +27,11 @@ async function server(t: TestContext, place: MemoryPlace) {
   let isAway = false;
   const logs = (collection: string, projection: LogProjection): LogStore => {
     const store = own.logs(collection, projection);
-    const read: LogStore["read"] = (...args) => {
-      if (isAway) throw new ThroughlineError("away", { code: "THROUGHLINE_UNAVAILABLE" });
-      return store.read(...args);
-    };
-    return new Proxy(store, {
-      get: (target, name) => (name === "read" ? read : Reflect.get(target, name)),
+    return changed(store, {
+      read: (...args) => {
+        if (isAway) throw new ThroughlineError("away", { code: "THROUGHLINE_UNAVAILABLE" });
+        return store.read(...args);
+      },
     });
   };
   const path = mkdtempSync(join(tmpdir(), "throughline-cluster-"));
@@ -150,13 +150,10 @@ test("of what was agreed to at two processes the later one holds at both, and no
   const earlier = { ...a.recorder.consent, timestamp: (b.recorder.consent.timestamp ?? 0) - 1 };
   await b.moments.agreedElsewhere(earlier);
   assert.equal(b.recorder.consent.audio, false);
-  const at = b.recorder.consent.timestamp;
-  const [one, other] = [
-    { ...a.recorder.consent, timestamp: at },
-    { ...b.recorder.consent, timestamp: at },
-  ];
-  await a.moments.agreedElsewhere({ ...one, timestamp: (at ?? 0) + 1 });
-  await b.moments.agreedElsewhere({ ...other, timestamp: (at ?? 0) + 1 });
+  const timestamp = (b.recorder.consent.timestamp ?? 0) + 1;
+  for (const { moments, recorder } of [a, b]) {
+    await moments.agreedElsewhere({ ...recorder.consent, timestamp });
+  }
   await Promise.all([
     a.moments.agreedElsewhere(b.recorder.consent),
     b.moments.agreedElsewhere(a.recorder.consent),
@@ -319,14 +316,8 @@ test("where a disk refuses to delete a package of a forgotten chat, the others g
   for (const moment of moments) await packages.save(moment);
   const forget = (selection: Selection) => packages.delete(selection);
   const at = (chatId: string) => (chatId === "chat:1" ? Date.now() : undefined);
-  const again = () =>
-    forgetPackagesOf({ packages, forget }, throughline.chats, {
-      at,
-      holds: () => false,
-      begun: new Map(),
-      isEmpty: false,
-      end: 1,
-    });
+  const forgotten = { at, holds: () => false, begun: new Map(), isEmpty: false, end: 1 };
+  const again = () => forgetPackagesOf({ packages, forget }, throughline.chats, forgotten);
   await assert.rejects(again(), { code: "THROUGHLINE_UNAVAILABLE" });
   const left = async () => (await packages.list()).packages.map(({ name }) => name);
   assert.deepEqual(await left(), [kept], "what is deleted in part is no package any more");

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { changed } from "../../test/support/changed.ts";
 import { faultyDisk } from "../../test/support/faulty-disk.ts";
 import {
   agreed,
@@ -33,51 +34,22 @@ function feed({ recorder }: Moments): void {
   recorder.audio(new Float32Array(16_000).fill(0.25));
 }
 
-// Mode s3.
-test("in mode s3 a durable receipt is an uploaded one, and the disk has its status alone", async (t) => {
-  const { s3, keys } = await bucket(t);
-  const home = newHome(t);
-  await using throughline = await openThroughline({ home });
-  const moments = await started(throughline, { mode: "s3", s3 });
-  feed(moments);
-  const receipt = moments.recorder.record(praise);
-  await receipt.whenDurable();
-  assert.equal(receipt.uploaded, true);
-  const prefix = `feedback/a1b2c3d4/${receipt.name}/`;
-  assert.deepEqual(keys(), [
-    `${prefix}audio.wav`,
-    `${prefix}feedback.json`,
-    `${prefix}messages.json`,
-  ]);
-  assert.deepEqual(files(join(home, "feedback")), [`${receipt.name}.status.json`]);
-  const { storage_mode, storage_reason } = moments.statistics();
-  assert.deepEqual([storage_mode, storage_reason], ["s3", null]);
-});
-
 test("in mode s3 the reply to the manifest is lost: the copy on the disk is that very package, and done", async (t) => {
-  const { server, s3 } = await bucket(t);
-  await using throughline = await openThroughline({ home: newHome(t) });
-  const moments = await started(throughline, { mode: "s3", s3 });
-  feed(moments);
+  const at = await world(t);
   const does = { kind: "lose_reply" } as const;
-  server.fail({ operation: "PutObject", key: /feedback\.json$/, times: 1, does });
-  const receipt = moments.recorder.record(praise);
-  await receipt.whenDurable();
-  await moments.upload();
-  assert.deepEqual([receipt.uploaded, moments.statistics().outbox?.dead], [true, 0]);
+  at.server.fail({ operation: "PutObject", key: /feedback\.json$/, times: 1, does });
+  await at.run(async (moments) => {
+    await recorded(moments);
+    assert.equal(moments.statistics().outbox?.dead, 0);
+  });
 });
 
 test("in mode s3 what nobody agreed to upload stays on the disk, and the bucket is not asked", async (t) => {
-  const { server, s3 } = await bucket(t);
-  const home = newHome(t);
-  await using throughline = await openThroughline({ home });
-  const consent = { messages: true };
-  const moments = await started(throughline, { mode: "s3", s3, consent });
-  feed(moments);
-  const receipt = moments.recorder.record(praise);
-  await receipt.whenDurable();
-  assert.deepEqual(files(join(home, "feedback")), [receipt.name]);
-  assert.equal(server.journal.count("PutObject"), 0);
+  const at = await world(t);
+  const options = { mode: "s3", s3: at.s3, consent: { messages: true } } as const;
+  const { name } = await at.run((moments) => reacted(moments), options);
+  assert.deepEqual(files(join(at.home, "feedback")), [name]);
+  assert.equal(at.server.journal.count("PutObject"), 0);
 });
 
 test("in mode s3 a chat that is forgotten while its moment goes up leaves nothing in the bucket", async (t) => {
@@ -95,19 +67,17 @@ test("in mode s3 a chat that is forgotten while its moment goes up leaves nothin
 });
 
 test("without credentials the mode is local and says so, and each package is pending", async (t) => {
-  const { s3 } = await bucket(t);
-  const home = newHome(t);
-  await using throughline = await openThroughline({ home });
+  const at = await world(t);
   const credentials = () => Promise.reject(new Error("none"));
-  const moments = await started(throughline, { s3: { ...s3, credentials } });
-  feed(moments);
-  const receipt = moments.recorder.record(praise);
-  await receipt.whenDurable();
-  await moments.upload();
-  const { storage_mode, storage_reason, s3_bucket, outbox } = moments.statistics();
-  assert.deepEqual([storage_mode, storage_reason], ["local", "no_credentials"]);
-  assert.deepEqual([s3_bucket, outbox?.pending], ["moments", 1]);
-  assert.equal(receipt.uploaded, false);
+  const work = async (moments: Moments) => {
+    const receipt = await reacted(moments);
+    await moments.upload();
+    const { storage_mode, storage_reason, s3_bucket, outbox } = moments.statistics();
+    assert.deepEqual([storage_mode, storage_reason], ["local", "no_credentials"]);
+    assert.deepEqual([s3_bucket, outbox?.pending], ["moments", 1]);
+    assert.equal(receipt.uploaded, false);
+  };
+  await at.run(work, { s3: { ...at.s3, credentials } });
 });
 
 // Across runs.
@@ -196,11 +166,9 @@ test("forgetting a chat while no moments are kept takes back what waits to be se
   const second = await openThroughline({ home });
   await extendWithMoments(second);
   const { removed } = await second.chats.forget("a");
-  const counts = Object.fromEntries(removed.map(({ place, count }) => [place, count]));
-  assert.deepEqual(
-    [counts["packages"], counts["pending uploads"], counts["remote copies"]],
-    [2, 1, 1],
-  );
+  const places = ["packages", "pending uploads", "remote copies"];
+  const counts = places.map((each) => removed.find(({ place }) => place === each)?.count);
+  assert.deepEqual(counts, [2, 1, 1]);
   await second.close();
   const left = files(join(home, "feedback"));
   assert.equal(left.length, 2);
@@ -240,9 +208,14 @@ async function world(t: TestContext) {
   return { server, home, s3, run, keys, names };
 }
 
-async function recorded(moments: Moments, more: object = {}): Promise<string> {
-  const receipt = moments.recorder.record({ ...praise, ...more });
+async function reacted({ recorder }: Moments, more: object = {}) {
+  const receipt = recorder.record({ ...praise, ...more });
   await receipt.whenDurable();
+  return receipt;
+}
+
+async function recorded(moments: Moments, more: object = {}): Promise<string> {
+  const receipt = await reacted(moments, more);
   await moments.upload();
   assert.equal(receipt.uploaded, true);
   return receipt.name;
@@ -274,13 +247,7 @@ test("in mode s3 the key of a moment that went by the disk is known once its cop
   const at = await world(t);
   const keyed = { idempotencyKey: "k1" };
   at.server.fail({ operation: "PutObject", times: 1, does: { kind: "reset" } });
-  const name = await at.run(async (moments) => {
-    const receipt = moments.recorder.record({ ...praise, ...keyed });
-    await receipt.whenDurable();
-    await moments.upload();
-    assert.equal(receipt.uploaded, true);
-    return receipt.name;
-  });
+  const name = await at.run((moments) => recorded(moments, keyed));
   assert.deepEqual(files(join(at.home, "feedback")), [`${name}.status.json`]);
   await at.run(async (moments) => {
     assert.equal(moments.recorder.record({ ...praise, ...keyed }).name, name);
@@ -412,15 +379,12 @@ test("of changes at once the last one is kept, also when an earlier one takes lo
   const path = newHome(t);
   const reached = Promise.withResolvers<void>();
   const slow = Promise.withResolvers<void>();
-  const disk = new Proxy(realDisk, {
-    get: (inner, name: keyof Disk) => {
-      if (name !== "rename") return inner[name].bind(inner);
-      return async (from: string, to: string) => {
-        const isEarlier = readFileSync(from, "utf8").includes('"upload": true');
-        if (isEarlier) reached.resolve();
-        if (isEarlier) await slow.promise;
-        await inner.rename(from, to);
-      };
+  const disk = changed(realDisk, {
+    rename: async (from, to) => {
+      const isEarlier = readFileSync(from, "utf8").includes('"upload": true');
+      if (isEarlier) reached.resolve();
+      if (isEarlier) await slow.promise;
+      await realDisk.rename(from, to);
     },
   });
   const consent = kept(path, disk);

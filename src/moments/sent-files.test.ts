@@ -73,10 +73,8 @@ test("a picture and a text that were sent without words are in the package, and 
   assert.deepEqual(row?.["prompt"], [{ role: "user", content }]);
   const jsonl = await w.exported("jsonl");
   const [whole] = lines(jsonl.files.get("packages.jsonl"));
-  assert.deepEqual(
-    whole?.["media"],
-    [png, notes].map((f) => `${name}/attachments/${hashOf(f)}`).sort(),
-  );
+  const media = [png, notes].map((file) => `${name}/attachments/${hashOf(file)}`);
+  assert.deepEqual(whole?.["media"], media.sort());
 });
 
 test("a row with pictures has each where it was sent, and the export has its bytes", async (t) => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { column } from "../../../test/support/columns.ts";
 import { faultyDisk } from "../../../test/support/faulty-disk.ts";
 import {
   filesOf,
@@ -9,16 +10,12 @@ import {
   wholePackages,
 } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
-import { isThroughlineError } from "../../core/errors.ts";
 import type { RetentionLimits } from "./retention.ts";
 
-const moments = [1, 2, 3, 4].map((number) =>
-  momentOf(number, {
-    frames: 1,
-    samples: 0,
-    record: { people: number < 3 ? ["Ori", "Ana"] : ["Bo"] },
-  }),
-);
+const moments = [1, 2, 3, 4].map((number) => {
+  const people = number < 3 ? ["Ori", "Ana"] : ["Bo"];
+  return momentOf(number, { frames: 1, samples: 0, record: { people } });
+});
 const names = moments.map(({ record }) => record.name);
 
 const upload = { target: { bucket: "b", region: null, endpoint: null }, keepLocal: true };
@@ -48,11 +45,8 @@ for (const [selection, gone] of [
     assert.equal(receipt.packages, gone.length);
     assert.ok(gone.length === 0 || receipt.bytes > 300 * gone.length);
     assert.deepEqual([receipt.failed, receipt.unreadable], [[], []]);
-    const left = await wholePackages(disk, { packages, ...opened });
-    assert.deepEqual(
-      left,
-      names.filter((name) => !gone.some((one) => one === name)),
-    );
+    const kept = names.filter((name) => !gone.some((one) => one === name));
+    assert.deepEqual(await wholePackages(disk, { packages, ...opened }), kept);
   });
 }
 
@@ -145,13 +139,8 @@ test("a deletion during a save of that chat waits for it, and deletes it", async
 
 test("a deletion that the disk stops midway is told of, finished by the next start, and stops no other", async () => {
   const { disk } = await saved();
-  const broken = faultyDisk(disk, {
-    fault: "EIO",
-    at: 1,
-    repeat: "forever",
-    call: "unlink",
-    path: new RegExp(names[1]!),
-  });
+  const where = { call: "unlink", path: new RegExp(names[1]!) } as const;
+  const broken = faultyDisk(disk, { fault: "EIO", at: 1, repeat: "forever", ...where });
   const { packages } = await openPackages(broken);
   const { deleted, failed } = await packages.delete({ all: true });
   assert.deepEqual(deleted, pick(1, 3, 4));
@@ -179,11 +168,12 @@ async function savedOnce(options: Parameters<typeof openPackages>[1] = {}) {
   return { disk, bytes, opened, ...opened };
 }
 
-const rows: readonly [
-  what: string,
-  limits: (bytes: number) => RetentionLimits,
-  gone: readonly number[],
-][] = [
+/** Which of the four these are. */
+const numbersOf = (purged: readonly { readonly name: string }[]) =>
+  purged.map(({ name }) => agedNames.indexOf(name) + 1);
+
+type Limits = (bytes: number) => RetentionLimits;
+const rows: readonly [what: string, limits: Limits, gone: readonly number[]][] = [
   ["no limit", () => ({}), []],
   ["an age that the oldest is over", () => ({ maxAgeMs: 8_500 }), [1]],
   ["an age of 0", () => ({ maxAgeMs: 0 }), [1, 4]],
@@ -195,16 +185,10 @@ for (const [what, limits, gone] of rows) {
   test(`with ${what}, of four packages whose second is preserved and third still to be uploaded, ${gone.length} are removed: ${gone}`, async () => {
     const { disk, packages, bytes, opened } = await savedOnce();
     const { purged, clockIsBehind } = await packages.purge(limits(bytes));
-    assert.deepEqual(
-      purged.map(({ name }) => agedNames.indexOf(name) + 1),
-      gone,
-    );
+    assert.deepEqual(numbersOf(purged), gone);
     assert.equal(clockIsBehind, false);
-    const left = await wholePackages(disk, opened);
-    assert.deepEqual(
-      left,
-      agedNames.filter((_, index) => !gone.includes(index + 1)),
-    );
+    const kept = agedNames.filter((_, index) => !gone.includes(index + 1));
+    assert.deepEqual(await wholePackages(disk, opened), kept);
   });
 }
 
@@ -231,14 +215,10 @@ for (const [pastMs, limits, gone, isAhead] of [
     const { packages, clock, bytes } = await savedOnce();
     clock.set(new Date(newestAt + pastMs).toISOString());
     const report = await packages.purge(limits);
-    assert.deepEqual(
-      report.purged.map(({ name }) => agedNames.indexOf(name) + 1),
-      gone,
-    );
-    assert.deepEqual(
-      [report.clockIsAhead, report.clockIsBehind, report.bytes],
-      [isAhead, false, bytes * (4 - gone.length)],
-    );
+    assert.deepEqual(numbersOf(report.purged), gone);
+    const { clockIsAhead, clockIsBehind } = report;
+    assert.deepEqual([clockIsAhead, clockIsBehind], [isAhead, false]);
+    assert.equal(report.bytes, bytes * (4 - gone.length));
     assert.ok(report.purged.every(({ because }) => !isAhead || because === "max_bytes"));
   });
 }
@@ -250,17 +230,12 @@ test("once a package was saved by the clock that was far ahead, ages count again
   await packages.save(momentOf((2 * 365 * dayMs) / 1_000));
   clock.pass(60_000);
   const { purged } = await packages.purge({ maxAgeMs: dayMs });
-  assert.deepEqual(
-    purged.map(({ name: gone }) => gone),
-    [agedNames[0], agedNames[3]],
-  );
+  assert.deepEqual(column(purged, "name"), [agedNames[0], agedNames[3]]);
 });
 
 test("only a package that a bucket has is released, and one that is preserved stays", async () => {
   const { packages, disk, opened } = await savedOnce({ upload });
-  await assert.rejects(packages.release(agedNames[0]!), (error) =>
-    isThroughlineError(error, "THROUGHLINE_INVALID"),
-  );
+  await assert.rejects(packages.release(agedNames[0]!), { code: "THROUGHLINE_INVALID" });
   for (const name of agedNames) await packages.sent(name);
   await packages.release(agedNames[0]!);
   await packages.release(agedNames[0]!);
@@ -273,18 +248,12 @@ test("what is purged here and a bucket has stays known by its status, and is for
   const [name] = agedNames as [string];
   await packages.sent(name);
   const { purged } = await packages.purge({ maxAgeMs: 8_500 });
-  assert.deepEqual(
-    purged.map((one) => one.name),
-    [name],
-  );
+  assert.deepEqual(column(purged, "name"), [name]);
   const again = await openPackages(disk);
   assert.equal(await again.packages.has(name), false);
   assert.deepEqual((await again.packages.status(name))?.of?.messages, ["m0", "m1"]);
   const { remote } = await again.packages.delete({ chatId: "chat:1" });
-  assert.deepEqual(
-    remote.map((one) => one.name),
-    [name],
-  );
+  assert.deepEqual(column(remote, "name"), [name]);
 });
 
 test("a package that is preserved while packages are purged stays, whenever that comes", async () => {

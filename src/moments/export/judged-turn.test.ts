@@ -25,40 +25,23 @@ const asked: Line = ["USER", "Tell me a joke."];
 const told: Line = ["ASSISTANT", "Knock, knock."];
 const praise: Line = ["USER", "Haha, good!"];
 const hint: Line = ["USER", "[They liked it.]", { synthetic: "pat_hint" }];
+const beKind: Partial<Manifest> = { latched: { system_prompt: "Be kind." } };
 const call = [{ id: "c1", type: "function", function: { name: "dance", arguments: "{}" } }];
 
 describe("the answer and its prompt", () => {
-  const rows: readonly (readonly [
-    says: string,
-    shape: PackageShape,
-    prompt: readonly string[],
-    answer: string,
-  ])[] = [
-    [
-      "a joke, and praise that stays out",
-      { lines: [asked, told, praise], target: [1, 1] },
-      ["user: Tell me a joke."],
-      "Knock, knock.",
-    ],
+  /** The prompt and the answer, where they are not the joke's. */
+  type Row = readonly [says: string, shape: PackageShape, prompt?: string[], answer?: string];
+  const rows: readonly Row[] = [
+    ["a joke, and praise that stays out", { lines: [asked, told, praise], target: [1, 1] }],
     [
       "a system prompt from before the window",
-      {
-        lines: [asked, told],
-        target: [1, 1],
-        manifest: { latched: { system_prompt: "Be kind." } },
-      },
+      { lines: [asked, told], target: [1, 1], manifest: beKind },
       ["system: Be kind.", "user: Tell me a joke."],
-      "Knock, knock.",
     ],
     [
       "the same system prompt in the window too",
-      {
-        lines: [["SYSTEM", "Be kind."], asked, told],
-        target: [2, 2],
-        manifest: { latched: { system_prompt: "Be kind." } },
-      },
+      { lines: [["SYSTEM", "Be kind."], asked, told], target: [2, 2], manifest: beKind },
       ["system: Be kind.", "user: Tell me a joke."],
-      "Knock, knock.",
     ],
     [
       "a system prompt that was too large to keep",
@@ -67,8 +50,6 @@ describe("the answer and its prompt", () => {
         target: [1, 1],
         manifest: { latched: { system_prompt: { sha256: "00", omitted: "too_large" } } },
       },
-      ["user: Tell me a joke."],
-      "Knock, knock.",
     ],
     [
       "pieces of one role",
@@ -79,12 +60,7 @@ describe("the answer and its prompt", () => {
       ["user: Hey\n\nyou", "assistant: Yes?", "user: Tell me a joke."],
       "Knock, knock.\n\nKnock, knock.",
     ],
-    [
-      "synthetic text on the way",
-      { lines: [asked, hint, told, praise], target: [2, 2] },
-      ["user: Tell me a joke."],
-      "Knock, knock.",
-    ],
+    ["synthetic text on the way", { lines: [asked, hint, told, praise], target: [2, 2] }],
     [
       "synthetic text within the answer",
       { lines: [asked, told, hint, told], target: [1, 3] },
@@ -109,8 +85,6 @@ describe("the answer and its prompt", () => {
         target: [3, 3],
         praise: 1,
       },
-      ["user: Tell me a joke."],
-      "Knock, knock.",
     ],
     [
       "an answer that was interrupted",
@@ -152,17 +126,13 @@ describe("the answer and its prompt", () => {
     [
       "the end of an answer whose question the window cut off",
       { lines: [["ASSISTANT", "…and so on."], ["TOOL", "x"], asked, told], target: [3, 3] },
-      ["user: Tell me a joke."],
-      "Knock, knock.",
     ],
     [
       "a system message just before the answer",
       { lines: [asked, ["SYSTEM", "Battery low."], told], target: [2, 2] },
-      ["user: Tell me a joke."],
-      "Knock, knock.",
     ],
   ];
-  for (const [says, shape, prompt, answer] of rows) {
+  for (const [says, shape, prompt = ["user: Tell me a joke."], answer = "Knock, knock."] of rows) {
     test(`are right with ${says}`, () => {
       assert.deepEqual(taken(shape), { prompt, answer, cutTurns: 0 });
     });
@@ -225,20 +195,16 @@ describe("a prompt that is too long", () => {
     test(`of 204 characters against ${max} loses ${cut} whole turns`, () => {
       const found = taken(shape, max);
       assert.ok(typeof found === "object");
-      assert.equal(found.prompt.length, turns);
-      assert.equal(found.cutTurns, cut);
+      assert.deepEqual([found.prompt.length, found.cutTurns], [turns, cut]);
       assert.equal(found.prompt.at(-1), "user: why?");
     });
   }
 
   test("counts the system prompt, which stays", () => {
-    const found = taken(
-      { ...shape, manifest: { latched: { system_prompt: "s".repeat(100) } } },
-      204,
-    );
+    const latched = { system_prompt: "s".repeat(100) };
+    const found = taken({ ...shape, manifest: { latched } }, 204);
     assert.ok(typeof found === "object");
-    assert.equal(found.cutTurns, 1);
-    assert.equal(found.prompt[0], `system: ${"s".repeat(100)}`);
+    assert.deepEqual([found.cutTurns, found.prompt[0]], [1, `system: ${latched.system_prompt}`]);
   });
 
   test("is cut where a user speaks when no message names its turn", () => {
@@ -292,10 +258,8 @@ test("any choice is within the maximum, in order, without repeats, and shows no 
     fc.property(anyFrames, anyStart, fc.integer({ min: 1, max: 10 }), (list, start, max) => {
       const chosen = times(chooseFrames([...new Set(list)].map(frame), start, max));
       assert.ok(chosen.length <= max);
-      assert.deepEqual(
-        chosen,
-        [...new Set(chosen)].toSorted((a, b) => (a ?? 0) - (b ?? 0)),
-      );
+      const inOrder = [...new Set(chosen)].toSorted((a, b) => (a ?? 0) - (b ?? 0));
+      assert.deepEqual(chosen, inOrder);
       for (const t of chosen) assert.ok(t !== null && t <= 0);
       // The last picture before the trigger always is among them.
       const may = list.filter((t) => t !== null && t <= 0 && t >= (start ?? -1e9) - 5_000);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { column } from "../../../test/support/columns.ts";
 import { CapturedValues, captureClock } from "./buffers.ts";
 import { AudioBuffer, FrameBuffer, type FrameFacts, joinedPcm, jpegFacts, pcmOf } from "./media.ts";
 import { MessageBuffer, type NewMessage } from "./messages.ts";
@@ -10,21 +11,8 @@ import { Ring } from "./ring.ts";
 function jpeg(bytes = 200, { width = 64, height = 48, fill = 0 } = {}): Uint8Array {
   const data = Buffer.alloc(bytes, fill);
   const app = [0xff, 0xd8, 0xff, 0xe0, 0, 4, 0, 0];
-  const sof = [
-    0xff,
-    0xc0,
-    0,
-    11,
-    8,
-    height >> 8,
-    height & 255,
-    width >> 8,
-    width & 255,
-    1,
-    1,
-    17,
-    0,
-  ];
+  const size = [height >> 8, height & 255, width >> 8, width & 255];
+  const sof = [0xff, 0xc0, 0, 11, 8, ...size, 1, 1, 17, 0];
   data.set([...app, ...sof, 0xff, 0xda]);
   data.set([0xff, 0xd9], bytes - 2);
   return Uint8Array.from(data);
@@ -227,18 +215,15 @@ test("the ring is the longest end of what was pushed that is within count, bytes
         all.push(item);
         ring.add(item);
       }
+      const bytesIn = (items: typeof all) => items.reduce((sum, { bytes }) => sum + bytes, 0);
       const fits = (items: typeof all) => {
-        const bytes = items.reduce((sum, item) => sum + item.bytes, 0);
         const isYoung = items.every((item) => ageMs - item.atMs <= limits.ageMs);
-        return items.length <= limits.count && bytes <= limits.bytes && isYoung;
+        return items.length <= limits.count && bytesIn(items) <= limits.bytes && isYoung;
       };
       let kept = all;
       while (!fits(kept)) kept = kept.slice(1);
       assert.deepEqual(ring.snapshot(), kept);
-      assert.equal(
-        ring.bytes,
-        kept.reduce((sum, item) => sum + item.bytes, 0),
-      );
+      assert.equal(ring.bytes, bytesIn(kept));
     }),
   );
 });
@@ -265,10 +250,8 @@ test("an answer that grows stays in its place, with the time at which it began, 
   const before = buffer.snapshot();
   buffer.push({ role: "assistant", text: "why did", id: "a", interrupted: true }, 30);
   const [answer] = buffer.snapshot();
-  assert.deepEqual(
-    [answer?.text, answer?.seq, answer?.atMs, answer?.endedMs],
-    ["why did", 1, 10, 30],
-  );
+  const { text, seq, atMs, endedMs } = answer ?? assert.fail();
+  assert.deepEqual([text, seq, atMs, endedMs], ["why did", 1, 10, 30]);
   assert.equal(before[0]?.text, "why");
   assert.equal(buffer.count, 2);
 });
@@ -276,10 +259,7 @@ test("an answer that grows stays in its place, with the time at which it began, 
 test("a message with the id of one in another chat takes no other's place", () => {
   const buffer = new MessageBuffer("a1b2c3d4");
   for (const chatId of ["a", "b"]) buffer.push({ role: "user", text: chatId, id: "1", chatId }, 0);
-  assert.deepEqual(
-    buffer.snapshot().map(({ text }) => text),
-    ["a", "b"],
-  );
+  assert.deepEqual(column(buffer.snapshot(), "text"), ["a", "b"]);
 });
 
 test("over the byte budget the oldest messages go, and are counted", () => {

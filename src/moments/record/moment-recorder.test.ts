@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { column, columns } from "../../../test/support/columns.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { isThroughlineError } from "../../core/errors.ts";
@@ -61,7 +62,14 @@ function recorder(options: Partial<RecorderOptions> = {}) {
   });
   return { clock, timers, sink, events, recorder: made };
 }
+type World = ReturnType<typeof recorder>;
 const liked: MomentInput = { sentiment: "positive", what: "a joke", source: "http" };
+
+/** What is saved of a reaction. */
+async function reacted(at: World, input: Partial<MomentInput> = {}): Promise<SealedMoment> {
+  await at.recorder.record({ ...liked, ...input }).whenDurable();
+  return at.sink.saved.at(-1)!;
+}
 
 function jpeg(fill = 0): Uint8Array {
   const sof = [0xff, 0xd8, 0xff, 0xc0, 0, 11, 8, 0, 4, 0, 6, 1, 1, 17, 0, 0xff, 0xda];
@@ -69,13 +77,7 @@ function jpeg(fill = 0): Uint8Array {
 }
 
 /** A joke, three pictures, and 1.5 s of sound, the last of it now. */
-function fill({
-  recorder,
-  clock,
-}: {
-  readonly recorder: MomentRecorder;
-  readonly clock: HeldClock;
-}) {
+function fill({ recorder, clock }: Pick<World, "recorder" | "clock">) {
   recorder.message({ role: "user", text: "tell me a joke", turnId: "t1", id: "q" });
   recorder.message({ role: "assistant", text: "why did the cat", turnId: "t1", id: "a" });
   for (let i = 0; i < 3; i++) {
@@ -101,14 +103,9 @@ test("what is fed while a moment is saved neither enters nor leaves it, and two 
   resolve();
   await Promise.all([first.whenDurable(), second.whenDurable()]);
   for (const { record, frames, audio } of at.sink.saved) {
-    assert.deepEqual(
-      [record.num_messages, record.num_frames, record.audio_samples],
-      [2, 3, 24_000],
-    );
-    assert.deepEqual(
-      frames.map((frame) => frame[20]),
-      [0, 1, 2],
-    );
+    const { num_messages, num_frames, audio_samples } = record;
+    assert.deepEqual([num_messages, num_frames, audio_samples], [2, 3, 24_000]);
+    assert.deepEqual(column(frames, 20), [0, 1, 2]);
     assert.deepEqual([...new Set(Buffer.concat(pcmParts(audio!)))].sort(), [0, 1, 2, 3]);
   }
   assert.equal(at.sink.saved[0]?.frames[0], at.sink.saved[1]?.frames[0]);
@@ -155,21 +152,15 @@ test("a chat with an id of 1,024 characters has its moments like any other", asy
   const at = recorder();
   const chatId = "c".repeat(1_024);
   at.recorder.message({ role: "assistant", text: "why did the cat", turnId: "t1", chatId });
-  const receipt = at.recorder.record({ ...liked, chatId });
-  await receipt.whenDurable();
-  assert.equal(at.sink.saved[0]?.record.chat_id, chatId);
+  assert.equal((await reacted(at, { chatId })).record.chat_id, chatId);
   const chatIdTooLong = `${chatId}c`;
   assert.throws(() => at.recorder.record({ ...liked, chatId: chatIdTooLong }), {
     code: "THROUGHLINE_INVALID",
   });
 });
 
-const repeats: readonly [
-  name: string,
-  input: Partial<MomentInput>,
-  afterMs: number,
-  again: boolean,
-][] = [
+type Repeat = [name: string, input: Partial<MomentInput>, afterMs: number, again: boolean];
+const repeats: readonly Repeat[] = [
   ["pat after 30,000 ms", { channel: "touch" }, 30_000, false],
   ["pat after 30,001 ms", { channel: "touch" }, 30_001, true],
   ["automatic record after 1 s", { source: "auto" }, 1_000, false],
@@ -233,10 +224,7 @@ test("a post-roll of 2 s holds what came within it, and nothing later", async ()
   await receipt.whenDurable();
   const { record, messages } = at.sink.saved[0]!;
   assert.equal(record.window.post_ms, 2_000);
-  assert.deepEqual(
-    record.frames.map(({ t_ms }) => t_ms),
-    [-1_000, -500, 0, 500, 1_000, 1_500],
-  );
+  assert.deepEqual(column(record.frames, "t_ms"), [-1_000, -500, 0, 500, 1_000, 1_500]);
   assert.equal(record.audio_samples, 24_000 + 24_000);
   assert.equal(messages.length, 2 + 3);
   assert.deepEqual(record.target?.message_ids, ["a"]);
@@ -281,12 +269,8 @@ for (const [name, cut] of cuts) {
   });
 }
 
-const changes: readonly [
-  what: string,
-  before: ConsentInput,
-  after: ConsentInput,
-  frames: number,
-][] = [
+type Change = [what: string, before: ConsentInput, after: ConsentInput, frames: number];
+const changes: readonly Change[] = [
   ["withdraws upload", agreed, { ...agreed, upload: false }, 1],
   ["withdraws export", agreed, { ...agreed, export: false }, 1],
   ["asks in other words", agreed, { ...agreed, wording: "kept for a week" }, 1],
@@ -323,9 +307,7 @@ test("without any consent a moment is its label alone, and stays local", async (
   const at = recorder({ consent: { upload: true, export: true } });
   assert.equal(at.recorder.message({ role: "user", text: "secret" }), false);
   at.recorder.capture("system_prompt", "secret");
-  const receipt = at.recorder.record(liked);
-  await receipt.whenDurable();
-  const { record, messages } = at.sink.saved[0]!;
+  const { record, messages } = await reacted(at);
   assert.deepEqual([record.reduced, messages, record.latched], ["consent", [], {}]);
   assert.deepEqual([record.consent.upload, record.consent.export], [false, false]);
 });
@@ -337,9 +319,7 @@ test("without consent to words none come in by the message that is named, or by 
     { role: "assistant", text: "a secret too", id: "o2", turnId: "t0" },
   ] as const;
   const named = { targetMessageId: "o2", turnId: "t0", messageId: "o1", chatId: "c" };
-  const receipt = at.recorder.record({ ...liked, ...named, transcript });
-  await receipt.whenDurable();
-  const { record, messages } = at.sink.saved[0]!;
+  const { record, messages } = await reacted(at, { ...named, transcript });
   assert.deepEqual([record.reduced, messages, record.target], ["consent", [], null]);
   assert.equal(record.chat_id, "c");
 });
@@ -353,13 +333,11 @@ test("who is there is told with pictures or sound, also who came before somebody
     const at = recorder({ consent: {} });
     at.recorder.saw("Mia");
     at.recorder.agree({ [stream]: true, wording: "w" });
-    await at.recorder.record(liked).whenDurable();
-    assert.deepEqual(at.sink.saved[0]?.record.people, people, stream);
+    assert.deepEqual((await reacted(at)).record.people, people, stream);
     at.recorder.agree({ messages: true });
     at.recorder.agree({ frames: true, wording: "w" });
-    await at.recorder.record(liked).whenDurable();
     const left = stream === "messages" ? ["Mia"] : [];
-    assert.deepEqual(at.sink.saved[1]?.record.people, left, `${stream} withdrawn`);
+    assert.deepEqual((await reacted(at)).record.people, left, `${stream} withdrawn`);
   }
 });
 
@@ -368,10 +346,7 @@ test("close() saves what waits; after it everything is refused as closed", async
   fill(at);
   const receipts = [at.recorder.record(liked), at.recorder.record(liked)];
   await at.recorder.close();
-  assert.deepEqual(
-    receipts.map(({ durable }) => durable),
-    [true, true],
-  );
+  assert.deepEqual(column(receipts, "durable"), [true, true]);
   assert.equal(at.recorder.record(liked).reason, "closed");
   assert.equal(at.recorder.frame(jpeg()), "closed");
   assert.equal(at.recorder.message({ role: "user", text: "x" }), false);
@@ -386,9 +361,7 @@ test("what a save that takes longer than 4 s leaves at close() is lost, and its 
   const receipts = [at.recorder.record(liked), at.recorder.record(liked)];
   const closing = at.recorder.close();
   let isClosed = false;
-  void closing.then(() => {
-    isClosed = true;
-  });
+  void closing.then(() => (isClosed = true));
   await at.timers.pass(3_999);
   assert.equal(isClosed, false);
   await at.timers.pass(1);
@@ -428,10 +401,8 @@ test("forgetting a chat drops its messages and its moments that wait, and no oth
   await b!.whenDurable();
   assert.deepEqual([a1?.reason, a2?.reason, b?.durable], ["forgotten", "forgotten", true]);
   assert.equal(at.recorder.stats.messages, 1);
-  assert.deepEqual(
-    at.sink.saved.at(-1)?.messages.map(({ text }) => text),
-    ["y"],
-  );
+  const [saved] = at.sink.saved.slice(-1);
+  assert.deepEqual(column(saved?.messages ?? [], "text"), ["y"]);
 });
 
 test("forgetting something else lets a post-roll go on, and ends that of what is forgotten", async () => {
@@ -465,43 +436,24 @@ test("a target older than the buffers takes its words from the transcript, and n
     { role: "user", text: "old", id: "o1", turnId: "t0", atMs: 1_000_000 },
     { role: "assistant", text: "answer", id: "o2", turnId: "t0" },
   ] as const;
-  const receipt = at.recorder.record({ ...liked, targetMessageId: "o2", transcript });
-  await receipt.whenDurable();
-  const { record, messages } = at.sink.saved[0]!;
-  assert.deepEqual(
-    [record.reduced, record.window.from, record.num_frames],
-    ["old_target", "transcript", 0],
-  );
+  const { record, messages } = await reacted(at, { targetMessageId: "o2", transcript });
+  const { reduced, window, num_frames } = record;
+  assert.deepEqual([reduced, window.from, num_frames], ["old_target", "transcript", 0]);
   assert.deepEqual([record.target?.how, record.target?.index], ["explicit", 1]);
-  assert.deepEqual(
-    messages.map(({ timestamp, t_ms }) => [timestamp, t_ms]),
-    [
-      [1_000, null],
-      [null, null],
-    ],
-  );
+  assert.deepEqual(columns(messages, "timestamp", "t_ms"), [
+    [1_000, null],
+    [null, null],
+  ]);
   assert.throws(() => at.recorder.record({ ...liked, targetMessageId: "nowhere" }), {
     code: "THROUGHLINE_INVALID",
   });
-});
-
-test("a moment of one chat holds no message of another", async () => {
-  const at = recorder();
-  at.recorder.message({ role: "user", text: "of a", chatId: "a" });
-  at.recorder.message({ role: "user", text: "of b", chatId: "b" });
-  await at.recorder.record({ ...liked, chatId: "a" }).whenDurable();
-  assert.deepEqual(
-    at.sink.saved[0]?.messages.map(({ text }) => text),
-    ["of a"],
-  );
 });
 
 test("a system prompt set before 100 messages is in the package with the last 50", async () => {
   const at = recorder();
   at.recorder.capture("system_prompt", "be kind");
   for (let i = 0; i < 100; i++) at.recorder.message({ role: "user", text: `${i}` });
-  await at.recorder.record(liked).whenDurable();
-  const { record, messages } = at.sink.saved[0]!;
+  const { record, messages } = await reacted(at);
   assert.deepEqual([messages.length, messages[0]?.text, messages[0]?.seq], [50, "50", 51]);
   assert.deepEqual(record.latched, { system_prompt: "be kind" });
 });
@@ -519,9 +471,8 @@ for (const [name, encode, result] of [
     const pushed = at.recorder.rawFrame(picture);
     at.clock.pass(700);
     assert.equal(await pushed, result);
-    await at.recorder.record(liked).whenDurable();
-    const times = at.sink.saved[0]?.record.frames.map(({ t_ms }) => t_ms);
-    assert.deepEqual(times, result === "accepted" ? [-700] : []);
+    const { frames } = (await reacted(at)).record;
+    assert.deepEqual(column(frames, "t_ms"), result === "accepted" ? [-700] : []);
   });
 }
 
@@ -573,12 +524,8 @@ test("a night's sleep leaves no picture and no sound that pass as recent, and is
   sleptMs = 28_800_000;
   clock.pass(600);
   at.recorder.frame(jpeg(9));
-  await at.recorder.record(liked).whenDurable();
-  const { record, frames } = at.sink.saved[0]!;
-  assert.deepEqual(
-    frames.map((frame) => frame[20]),
-    [9],
-  );
+  const { record, frames } = await reacted(at);
+  assert.deepEqual(column(frames, 20), [9]);
   assert.equal(record.audio, null);
   assert.equal(record.target_reason, "too_old");
 });

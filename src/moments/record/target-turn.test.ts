@@ -18,7 +18,7 @@ function buffered(said: readonly Said[]) {
 
 function judge(said: readonly Said[], reaction: Partial<Reaction>) {
   const nothing = { chatId: null };
-  const base = { channel: "other", source: "skill", atMs: nowMs, ...nothing } as const;
+  const base = { channel: "other", source: "http", atMs: nowMs, ...nothing } as const;
   const found = targetTurn(buffered(said), { ...base, ...reaction });
   if (found === undefined) return "unknown";
   if (found.judged === null) return found.reason;
@@ -28,166 +28,120 @@ function judge(said: readonly Said[], reaction: Partial<Reaction>) {
     .join(", ");
 }
 
-const user = (text: string, rest: Partial<Said> = {}): Said => ({ role: "USER", text, ...rest });
-const answer = (text: string, rest: Partial<Said> = {}): Said => ({
-  role: "ASSISTANT",
-  text,
-  ...rest,
-});
-const t = (turnId: string) => ({ turnId });
-const joke = [user("a joke", t("t1")), answer("why did the cat", t("t1"))];
-const praise = user("haha good", t("t2"));
-const call = answer("", {
-  ...t("t2"),
-  toolCalls: [{ name: "remember_positively", arguments: {} }],
-});
+type More = Partial<Said>;
+const user = (text: string, turnId?: string, more: More = {}): Said => {
+  return { role: "USER", text, turnId, ...more };
+};
+const answer = (text: string, turnId?: string, more: More = {}): Said => {
+  return { role: "ASSISTANT", text, turnId, ...more };
+};
+const joke = [user("a joke", "t1"), answer("why did the cat", "t1")];
+const praise = user("haha good", "t2");
+const call = answer("", "t2", { toolCalls: [{ name: "remember_positively", arguments: {} }] });
 const openAiCall = [{ id: "c", type: "function", function: { name: "remember_negatively" } }];
+/** The joke, and an answer that comes out after it. */
+const dog = (more: More) => [...joke, user("another", "t2"), answer("so a dog", "t2", more)];
+const ended = (endedAgoMs: number) => [
+  user("hi", "t1"),
+  answer("hello", "t1", { agoMs: 150_000, endedAgoMs }),
+];
 
+/** What was said, the reaction, and what it is about: the joke, where nothing else stands. */
+type Row = readonly [name: string, said: readonly Said[], of?: Partial<Reaction>, target?: string];
 /** Those that a package or an export shows are in `moments-failure-groups.test.ts`. */
-const rows: readonly [
-  name: string,
-  said: readonly Said[],
-  reaction: Partial<Reaction>,
-  target: string,
-][] = [
+const rows: readonly Row[] = [
   [
     "the thank-you in the turn of the tool call is not it",
-    [...joke, praise, call, answer("thank you!", t("t2"))],
-    { turnId: "t2" },
-    "m2, last-assistant",
+    [...joke, praise, call, answer("thank you!", "t2")],
+    { source: "skill", turnId: "t2" },
   ],
   [
     "without turn ids, as the original feeds it, it is the joke",
     [user("a joke"), answer("why did"), answer("the cat"), user("haha good"), answer("thanks")],
-    {},
+    { source: "skill" },
     "m2 m3, last-assistant",
   ],
   [
     "an earlier turn in which a skill was called is not it",
-    [...joke, praise, { ...call, toolCalls: openAiCall }, answer("I will not", t("t2"))],
-    { source: "http", channel: "touch" },
-    "m2, last-assistant",
+    [...joke, praise, { ...call, toolCalls: openAiCall }, answer("I will not", "t2")],
+    { channel: "touch" },
   ],
   [
     "a touch while an answer has been coming out for 1,000 ms is about that one",
-    [
-      ...joke,
-      user("another", t("t2")),
-      answer("so a dog", { ...t("t2"), live: true, agoMs: 1_000 }),
-    ],
-    { source: "http", channel: "touch" },
+    dog({ live: true, agoMs: 1_000 }),
+    { channel: "touch" },
     "m4, answering, partial",
   ],
   [
     "a touch while an answer has been coming out for 999 ms is about the one before",
-    [...joke, user("another", t("t2")), answer("so a dog", { ...t("t2"), live: true, agoMs: 999 })],
-    { source: "http", channel: "touch" },
-    "m2, last-assistant",
+    dog({ live: true, agoMs: 999 }),
+    { channel: "touch" },
   ],
   [
     "words while an answer comes out are about the one before",
-    [
-      ...joke,
-      user("another", t("t2")),
-      answer("so a dog", { ...t("t2"), live: true, agoMs: 5_000 }),
-    ],
-    { source: "http", channel: "speech" },
-    "m2, last-assistant",
+    dog({ live: true, agoMs: 5_000 }),
+    { channel: "speech" },
   ],
   [
     "words against an answer that they interrupted are about it, though it was stored after them",
-    [
-      user("a joke", t("t1")),
-      user("no, stop", t("t2")),
-      answer("why di", { ...t("t1"), interrupted: true }),
-    ],
-    { turnId: "t2", channel: "speech" },
+    [user("a joke", "t1"), user("no", "t2"), answer("why di", "t1", { interrupted: true })],
+    { source: "skill", turnId: "t2", channel: "speech" },
     "m3, last-assistant, interrupted",
   ],
   [
     "a turn after the one in which it was said is not it",
-    [
-      ...joke,
-      user("bad", { ...t("t2"), id: "bad" }),
-      answer("ok", t("t2")),
-      ...[user("x", t("t3")), answer("y", t("t3"))],
-    ],
+    [...joke, user("bad", "t2", { id: "bad" }), ...["t2", "t3"].map((id) => answer("ok", id))],
     { source: "auto", messageId: "bad" },
-    "m2, last-assistant",
   ],
-  [
-    "an answer of which nothing was delivered is not it",
-    [...joke, user("another", t("t2")), answer("so a dog", { ...t("t2"), delivered: "" })],
-    { source: "http" },
-    "m2, last-assistant",
-  ],
+  ["an answer of which nothing was delivered is not it", dog({ delivered: "" })],
   [
     "what a turn did with tools is part of it",
     [
-      user("light on", t("t1")),
-      answer("", { ...t("t1"), toolCalls: [{ name: "light" }] }),
-      { role: "TOOL", text: "ok", ...t("t1") },
-      answer("it is on", t("t1")),
+      user("light on", "t1"),
+      answer("", "t1", { toolCalls: [{ name: "light" }] }),
+      { role: "TOOL", text: "ok", turnId: "t1" },
+      answer("it is on", "t1"),
     ],
-    { source: "http" },
+    {},
     "m2 m3 m4, last-assistant",
   ],
   [
     "an answer in another chat is not it",
-    [
-      ...joke.map((said) => ({ ...said, chatId: "a" })),
-      user("hi", { ...t("t9"), chatId: "b" }),
-      answer("hello", { ...t("t9"), chatId: "b" }),
-    ],
-    { source: "http", chatId: "a" },
-    "m2, last-assistant",
+    ["a", "b"].flatMap((chatId) => joke.map((said) => ({ ...said, turnId: chatId, chatId }))),
+    { chatId: "a" },
   ],
-  ["with empty buffers there is none", [], { source: "http" }, "no_assistant_turn"],
-  [
-    "an answer that ended 120,000 ms ago is it",
-    [user("hi", t("t1")), answer("hello", { ...t("t1"), agoMs: 150_000, endedAgoMs: 120_000 })],
-    { source: "http" },
-    "m2, last-assistant",
-  ],
-  [
-    "an answer that ended 120,001 ms ago is too old",
-    [user("hi", t("t1")), answer("hello", { ...t("t1"), agoMs: 150_000, endedAgoMs: 120_001 })],
-    { source: "http" },
-    "too_old",
-  ],
+  ["with empty buffers there is none", [], {}, "no_assistant_turn"],
+  ["an answer that ended 120,000 ms ago is it", ended(120_000)],
+  ["an answer that ended 120,001 ms ago is too old", ended(120_001), {}, "too_old"],
   [
     "the question of a turn names its answer",
-    [user("hi", { ...t("t1"), id: "q" }), answer("hello", t("t1"))],
-    { targetMessageId: "q", source: "http" },
+    [user("hi", "t1", { id: "q" }), answer("hello", "t1")],
+    { targetMessageId: "q" },
     "m2, explicit",
   ],
   ["a message that is not there names nothing", joke, { targetMessageId: "x" }, "unknown"],
   [
     "a message that was injected names nothing",
-    [user("hint", { ...t("t1"), id: "h", synthetic: "pat_hint" }), answer("mmh", t("t1"))],
+    [user("hint", "t1", { id: "h", synthetic: "pat_hint" }), answer("mmh", "t1")],
     { targetMessageId: "h" },
     "unknown",
   ],
   [
     "a question without an answer names nothing",
-    [user("hi", { ...t("t1"), id: "q" })],
+    [user("hi", "t1", { id: "q" })],
     { targetMessageId: "q" },
     "unknown",
   ],
 ];
-for (const [name, said, reaction, target] of rows) {
+for (const [name, said, reaction = {}, target = "m2, last-assistant"] of rows) {
   test(`whose turn is judged: ${name}`, () => {
     assert.equal(judge(said, reaction), target);
   });
 }
 
 test("the turn in which praise was said is told with its user message", () => {
-  const found = targetTurn(buffered([...joke, praise, call]), {
-    channel: "speech",
-    source: "skill",
-    atMs: nowMs,
-    chatId: null,
-    turnId: "t2",
-  });
+  const reaction = { channel: "speech", source: "skill", turnId: "t2" } as const;
+  const said = buffered([...joke, praise, call]);
+  const found = targetTurn(said, { ...reaction, atMs: nowMs, chatId: null });
   assert.deepEqual(found?.triggerTurn, { turn_id: "t2", message_id: "m3" });
 });

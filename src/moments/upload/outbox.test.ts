@@ -339,11 +339,8 @@ const modes: readonly (readonly [StorageSettings, string, string | null, boolean
 ];
 test("the mode is the one that was asked for, or local for a reason", () => {
   for (const [settings, mode, reason, mayUpload] of modes) {
-    assert.deepEqual(
-      effectiveMode(settings),
-      { mode, reason, mayUpload },
-      JSON.stringify(settings),
-    );
+    const wanted = { mode, reason, mayUpload };
+    assert.deepEqual(effectiveMode(settings), wanted, JSON.stringify(settings));
   }
 });
 
@@ -357,8 +354,7 @@ const refusals = {
 
 /** A package that was tried for ten minutes, and the process that tried it has ended. */
 async function left(as: keyof typeof refusals): Promise<UploadWorld> {
-  const world = await UploadWorld.open();
-  await world.uploader.start();
+  const world = await UploadWorld.started();
   const key = new RegExp(sample.name);
   const times = Number.POSITIVE_INFINITY;
   world.server.fail({ operation: "PutObject", key, times, does: refusals[as] });
@@ -401,10 +397,8 @@ test("a package that failed stays so when nobody asks, and one that waited is tr
 
 /** A server, and a disk that has no room for a package unless it is given some. */
 async function world(first: "bucket" | "disk", freeBytes: number) {
-  const upload = await UploadWorld.open({
-    keepLocal: first === "disk",
-    freeSpace: async () => freeBytes,
-  });
+  const freeSpace = async () => freeBytes;
+  const upload = await UploadWorld.open({ keepLocal: first === "disk", freeSpace });
   const { packages, sink } = upload;
   const moment = momentOf(1, { frames: 1 });
   const save = (signal?: AbortSignal) => upload.whileTimePasses(sink.save(moment, signal));
@@ -442,8 +436,7 @@ for (const first of ["bucket", "disk"] as const) {
     const at = await world(first, 0);
     await using _ = at.upload;
     at.upload.server.fail({ times: 1_000, does: { kind: "reset" } });
-    const isFull = (error: unknown) => error instanceof SaveError && error.reason === "disk_full";
-    await assert.rejects(at.save(), isFull);
+    await assert.rejects(at.save(), new SaveError("disk_full"));
     at.upload.server.faults.heal();
     await at.upload.uploader.probe();
     assert.equal((await at.save()).uploaded, true);

@@ -1,6 +1,7 @@
 // Servers that refuse, understand less, or have something else where ours belongs.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { column } from "../../../test/support/columns.ts";
 import type { S3FaultKind } from "../../../test/support/s3/s3-fault.ts";
 import { type SamplePackage, samplePackage } from "../../../test/support/s3/sample-package.ts";
 import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
@@ -37,10 +38,7 @@ for (const [status, code, kind] of chosen) {
     const attempts = world.server.journal.count("PutObject");
     assert.ok(attempts > 10 && attempts < 60 * (/clock|expired/.test(kind) ? 2 : 1), `${attempts}`);
     assert.equal(world.uploader.targetError?.class, kind);
-    assert.deepEqual(
-      world.errors.map((error) => (error as { readonly class: string }).class),
-      [kind],
-    );
+    assert.deepEqual(column(world.errors as readonly { class: string }[], "class"), [kind]);
     assert.equal(world.uploader.statistics().pending, 3);
     world.server.faults.heal();
     await world.uploader.probe();
@@ -69,10 +67,8 @@ test("credentials that expire in the middle of a package are looked up again, an
     lookups++;
     return { accessKeyId: "test", secretAccessKey: "testsecret", sessionToken: "first" };
   };
-  await using world = await UploadWorld.started({
-    server: { sessionToken: "first" },
-    target: { credentials },
-  });
+  const server = { sessionToken: "first" };
+  await using world = await UploadWorld.started({ server, target: { credentials } });
   const sample = samplePackage({ frames: 6 });
   world.server.fail({ operation: "PutObject", nth: 3, does: refused(400, "ExpiredToken") });
   await world.save(sample);
@@ -235,13 +231,11 @@ for (const createBucket of [false, true]) {
 test("a package that was to go to another bucket goes to the one that is named now", async () => {
   const disk = new SimulatedDisk();
   await disk.mkdir("/home");
-  await using typo = await UploadWorld.open({ disk, target: { bucket: "momnets" } });
-  await typo.uploader.start();
+  await using typo = await UploadWorld.started({ disk, target: { bucket: "momnets" } });
   const sample = samplePackage();
   await typo.save(sample);
   await typo.time.pass(hour);
-  await using world = await UploadWorld.open({ disk });
-  await world.uploader.start();
+  await using world = await UploadWorld.started({ disk });
   assert.ok(await world.untilNothingPends());
   world.assertWhole(sample);
 });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { changed } from "../../../test/support/changed.ts";
 import { faultyDisk } from "../../../test/support/faulty-disk.ts";
 import { hookedDisk } from "../../../test/support/hooked-disk.ts";
 import { momentOf } from "../../../test/support/package-workload.ts";
@@ -104,15 +105,13 @@ for (const kind of ["slow", "hang"] as const) {
 test("a copy at another service than the configured one is not taken for deleted", async () => {
   const disk = new SimulatedDisk();
   await disk.mkdir("/home");
-  await using first = await UploadWorld.open({ disk });
-  await first.uploader.start();
+  await using first = await UploadWorld.started({ disk });
   const sample = samplePackage();
   await first.save(sample);
   assert.ok(await first.untilNothingPends());
   first.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
   await first.packages.delete({ name: sample.name });
-  await using second = await UploadWorld.open({ disk });
-  await second.uploader.start();
+  await using second = await UploadWorld.started({ disk });
   assert.ok(await second.untilNothingPends());
   const { dead, last_error } = second.uploader.statistics();
   assert.deepEqual([dead, last_error?.class], [1, "other_target"]);
@@ -141,14 +140,9 @@ test("a package that is released, and then forgotten by its chat, a person or a 
 test("a retraction that comes while a deletion fails goes up, whenever it comes", async () => {
   const inner = new SimulatedDisk();
   await inner.mkdir("/home");
-  const fault = {
-    fault: "EIO",
-    at: 1,
-    repeat: "forever",
-    call: "rename",
-    path: /tombstone/,
-  } as const;
-  await using world = await UploadWorld.started({ disk: faultyDisk(inner, fault) });
+  const where = { call: "rename", path: /tombstone/ } as const;
+  const disk = faultyDisk(inner, { fault: "EIO", at: 1, repeat: "forever", ...where });
+  await using world = await UploadWorld.started({ disk });
   const count = isFull ? 40 : 14;
   const samples = Array.from({ length: count }, (_, number) => samplePackage({ number }));
   const does = { kind: "error", status: 400, code: "InvalidRequest" } as const;
@@ -174,15 +168,10 @@ test("a retraction that comes while a deletion fails goes up, whenever it comes"
 async function keepingDisk(isBroken: () => boolean) {
   const inner = new SimulatedDisk();
   await inner.mkdir("/home");
-  const rename: SimulatedDisk["rename"] = async (from, to) => {
-    if (isBroken() && to.endsWith(".deleting"))
+  return changed(inner, {
+    rename: async (from, to) => {
+      if (!isBroken() || !to.endsWith(".deleting")) return inner.rename(from, to);
       throw systemError("EIO", { name: "rename", path: from });
-    return inner.rename(from, to);
-  };
-  return new Proxy(inner, {
-    get(of, name) {
-      const own = Reflect.get(of, name);
-      return name === "rename" ? rename : typeof own === "function" ? own.bind(of) : own;
     },
   });
 }
@@ -299,8 +288,7 @@ function place(world: UploadWorld, sample: SamplePackage, isSealed = true): void
 
 test("what another device sent is forgotten by everything and by its name; not what is here, and not what is still on its way", async () => {
   for (const how of ["all", "name"] as const) {
-    await using world = await UploadWorld.open();
-    await world.uploader.start();
+    await using world = await UploadWorld.started();
     const [sealed, cut, local] = [0, 1, -5].map((number) => {
       return samplePackage({ number, sessionId: `run${number}` });
     }) as [SamplePackage, SamplePackage, SamplePackage];
@@ -318,8 +306,7 @@ test("what another device sent is forgotten by everything and by its name; not w
 });
 
 test("without an answer of the bucket a search says so, and nothing is forgotten later", async () => {
-  await using world = await UploadWorld.open({ server: { list: "forbidden" } });
-  await world.uploader.start();
+  await using world = await UploadWorld.started({ server: { list: "forbidden" } });
   const sample = samplePackage();
   place(world, sample);
   assert.equal(await forgetInBucket(world.packages, world.uploader, { all: true }), false);
@@ -328,13 +315,11 @@ test("without an answer of the bucket a search says so, and nothing is forgotten
 });
 
 test("a package of another home is found by a message that it holds, and by no other chat, person or message", async () => {
-  await using theirs = await UploadWorld.open({ keepLocal: false });
-  await theirs.uploader.start();
+  await using theirs = await UploadWorld.started({ keepLocal: false });
   const moment = momentOf(1, { record: { chat_id: "c", people: ["Ori"] } });
   await theirs.packages.save(moment);
   assert.ok(await theirs.untilNothingPends());
-  await using world = await UploadWorld.open({ at: theirs.server });
-  await world.uploader.start();
+  await using world = await UploadWorld.started({ at: theirs.server });
   for (const [selection, isMeant] of [
     [{ chatId: "d" }, false],
     [{ person: "ann" }, false],

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { silentLogger } from "../../../src/core/logger.ts";
 import type { Disk } from "../../../src/core/storage/disk/disk.ts";
-import type { RepairReport } from "../../../src/core/storage/storage.ts";
 import { silentTelemetry, type Telemetry } from "../../../src/core/telemetry.ts";
 import { PackageDirectory } from "../../../src/moments/directory/package-directory.ts";
 import { keyPrefix } from "../../../src/moments/package/package-name.ts";
@@ -50,7 +49,6 @@ export class UploadWorld {
   readonly uploaded: string[] = [];
   /** What was logged as an error. */
   readonly errors: object[] = [];
-  readonly reports: RepairReport[] = [];
   readonly disk: Disk;
   packages!: PackageDirectory;
   uploader!: Outbox;
@@ -87,7 +85,7 @@ export class UploadWorld {
     return world;
   }
 
-  /** The process dies and another one starts: what was in memory is gone. */
+  /** A world whose uploads have begun. */
   static async started(options: UploadWorldOptions = {}): Promise<UploadWorld> {
     const world = await UploadWorld.open(options);
     await world.uploader.start();
@@ -110,6 +108,7 @@ export class UploadWorld {
       .map(({ key }) => key.split("/").slice(3).join("/"));
   }
 
+  /** The process dies and another one starts: what was in memory is gone. */
   async restart(): Promise<void> {
     await this.uploader.close();
     await this.#begin();
@@ -185,7 +184,6 @@ export class UploadWorld {
       path,
       clock,
       newId: () => `id${++this.#ids}`,
-      report: (what) => this.reports.push(what),
       upload: { target, keepLocal },
       ...(freeSpace === undefined ? {} : { freeSpace }),
     });
