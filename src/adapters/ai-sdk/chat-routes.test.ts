@@ -1,13 +1,16 @@
 // The routes of a chat page, with the SDK's own chat and transport over HTTP.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type { UIMessage } from "ai";
 import { chatWorld, json, textsOf } from "../../../test/support/chat-page.ts";
 import { memoryPlace, until } from "../../../test/support/cluster-world.ts";
+import { columns } from "../../../test/support/columns.ts";
 import { randomText } from "../../../test/support/random-text.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { Storage } from "../../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
 import { chatRoutes } from "./chat-routes.ts";
 
@@ -25,13 +28,10 @@ test("an answer is streamed to the page and stored as one message, with what it 
   assert.deepEqual(await w.load(), json(page.messages));
   const stored = await w.stored();
   // Text and role give both back: nothing else is kept of them.
-  assert.deepEqual(
-    stored.map(({ id, role, content, exact, model }) => [id, role, content, exact, model]),
-    [
-      [page.messages[0]?.id, "user", "Hi", undefined, undefined],
-      [page.messages[1]?.id, "assistant", "Hello", undefined, "m-1-2026"],
-    ],
-  );
+  assert.deepEqual(columns(stored, "id", "role", "content", "exact", "model"), [
+    [page.messages[0]?.id, "user", "Hi", undefined, undefined],
+    [page.messages[1]?.id, "assistant", "Hello", undefined, "m-1-2026"],
+  ]);
   const { input_tokens, output_tokens, cached_input_tokens } = stored[1]?.stats ?? {};
   assert.deepEqual([input_tokens, output_tokens, cached_input_tokens], [10, 5, 4]);
   assert.equal((await w.throughline.sessions.active("c1"))?.total_tokens, 15);
@@ -89,10 +89,8 @@ test("stop ends the model's call for every page, and keeps what came as partial"
   assert.equal(page.status, "ready");
   assert.equal(w.model.doStreamCalls[0]?.abortSignal?.aborted, true);
   const [, answer] = await w.stored();
-  assert.deepEqual(
-    [answer?.content, answer?.partial, answer?.partial_reason],
-    ["Hel", true, "stopped"],
-  );
+  assert.deepEqual([answer?.content, answer?.partial], ["Hel", true]);
+  assert.equal(answer?.partial_reason, "stopped");
   assert.equal(await w.unanswered(), 0);
   assert.equal((await w.watch()).status, 204);
   assert.equal((await w.stop()).status, 204, "stopping what does not run is no error");
@@ -194,20 +192,11 @@ test("an answer without a word is none", async (t) => {
 
 /** A `respond` that does not do what its type says, and the error that the page and the log get. */
 const refused = Object.assign(new Error("400 canary"), { status: 400, error: { message: "no" } });
+const wanted = /must return what `streamText` returns/;
 const faults: readonly [what: string, respond: () => unknown, page: RegExp, log: RegExp][] = [
-  ["returns text", () => "Hi", /must return what `streamText` returns/, /must return/],
-  [
-    "returns nothing",
-    async () => undefined,
-    /must return what `streamText` returns/,
-    /must return/,
-  ],
-  [
-    "returns a stream of text",
-    () => ReadableStream.from(["Hi"]),
-    /must return what `streamText` returns/,
-    /must return/,
-  ],
+  ["returns text", () => "Hi", wanted, wanted],
+  ["returns nothing", async () => undefined, wanted, wanted],
+  ["returns a stream of text", () => ReadableStream.from(["Hi"]), wanted, wanted],
   [
     "throws",
     () => {
@@ -278,11 +267,8 @@ test("an edited message takes the place of the old one, and what came after is t
   await page.sendMessage({ text: "1?", messageId });
   assert.deepEqual(await w.load(), json(page.messages));
   assert.deepEqual(await w.texts(), ["user: 1?", "assistant: four"]);
-  const file = {
-    type: "file",
-    mediaType: "text/plain",
-    url: "data:text/plain;base64,eA==",
-  } as const;
+  const url = "data:text/plain;base64,eA==";
+  const file = { type: "file", mediaType: "text/plain", url } as const;
   await page.sendMessage({ text: "1?", files: [file], messageId });
   assert.deepEqual(await w.load(), json(page.messages));
   assert.equal(w.asked.length, 5);
@@ -301,10 +287,8 @@ test("an id that was used for another message is refused, and so is one that was
   assert.deepEqual(await codeOf(refused), [409, "THROUGHLINE_ID_CONFLICT"]);
   await page.sendMessage({ text: "Hi!", messageId: "u1" });
   const second = { id: "u2", role: "user", parts: [{ type: "text", text: "2" }] };
-  assert.deepEqual(await codeOf(await w.post({ ...request, messages: [second] })), [
-    409,
-    "THROUGHLINE_CONFLICT",
-  ]);
+  const taken = await w.post({ ...request, messages: [second] });
+  assert.deepEqual(await codeOf(taken), [409, "THROUGHLINE_CONFLICT"]);
   const edited = { ...second, parts: [{ type: "text", text: "2!" }] };
   const late = await w.post({ ...request, messages: [edited], messageId: "u2" });
   assert.deepEqual(await codeOf(late), [409, "THROUGHLINE_CONFLICT"]);
@@ -348,10 +332,8 @@ test("what is no request of a page is refused, and nothing is stored", async (t)
   const longId = { ...request, id: "x".repeat(2_000) };
   assert.deepEqual(await codeOf(await w.post(longId)), [413, "THROUGHLINE_TOO_LARGE"]);
   const long = { ...hi, parts: [{ type: "text", text: randomText(2 ** 20) }] };
-  assert.deepEqual(await codeOf(await w.post({ ...request, messages: [long] })), [
-    413,
-    "THROUGHLINE_TOO_LARGE",
-  ]);
+  const tooLong = await w.post({ ...request, messages: [long] });
+  assert.deepEqual(await codeOf(tooLong), [413, "THROUGHLINE_TOO_LARGE"]);
   for (const method of ["GET", "DELETE"]) {
     for (const path of ["", "/c1", "/c1/other", "/%E0%A4%A/stream"]) {
       const refused = await fetch(`${w.api}${path}`, { method });
@@ -382,13 +364,8 @@ test("a second message waits for the first answer; past the limit nothing is sto
   first.open();
   await Promise.all(responses.map(async (response) => (await response).text()));
   const texts = await w.texts();
-  assert.deepEqual(texts.slice(0, 4), [
-    "user: u1",
-    "assistant: one",
-    "user: u2",
-    "assistant: next",
-  ]);
-  assert.equal(texts.length, 66);
+  const wanted = ["user: u1", "assistant: one", "user: u2", "assistant: next"];
+  assert.deepEqual([texts.slice(0, 4), texts.length], [wanted, 66]);
 });
 
 test("a file of 1.2 MB in a message comes back, also after it waited", async (t) => {
@@ -418,14 +395,10 @@ test("a page on another server waits for the answer and gets it as it is stored"
   const place = await memoryPlace();
   const rest = gate();
   const [a, b] = await Promise.all([place.open(), place.open()]);
-  const one = await chatWorld(t, {
-    answers: [["Hel", rest.closed, "lo"], ["again"]],
-    throughline: await openThroughline({ storage: a }),
-  });
-  const two = await chatWorld(t, {
-    answers: [["never"]],
-    throughline: await openThroughline({ storage: b }),
-  });
+  const server = async (storage: Storage, answers: Parameters<typeof chatWorld>[1]["answers"]) =>
+    chatWorld(t, { answers, throughline: await openThroughline({ storage }) });
+  const one = await server(a, [["Hel", rest.closed, "lo"], ["again"]]);
+  const two = await server(b, [["never"]]);
   const page = one.page();
   const sent = page.sendMessage(hi as UIMessage);
   await until(() => page.texts.at(-1) === "assistant: Hel");
@@ -500,11 +473,8 @@ async function crashed(
   exact?: JsonObject,
 ) {
   const turns = await w.throughline.turns();
-  const opened = await turns.open(
-    "c1",
-    { id, content, exact },
-    { provider: "ai-sdk", model: "ai-sdk" },
-  );
+  const target = { provider: "ai-sdk", model: "ai-sdk" };
+  const opened = await turns.open("c1", { id, content, exact }, target);
   if (opened.state !== "open") assert.fail(opened.state);
   return opened.turn;
 }
@@ -514,9 +484,8 @@ test("an edit that a crash cut off is finished by the same request", async (t) =
   const page = w.page();
   await page.sendMessage(hi as UIMessage);
   await page.sendMessage({ text: "2" });
-  await (
-    await crashed(w, "u1~2", "Hi!", { framework: "ai-sdk", ui_message: "u1", from: 0 })
-  ).fail();
+  const exact = { framework: "ai-sdk", ui_message: "u1", from: 0 };
+  await (await crashed(w, "u1~2", "Hi!", exact)).fail();
   assert.deepEqual(await w.texts(), ["user: Hi!"]);
   page.messages = await w.load();
   await page.sendMessage({ text: "Hi!", messageId: "u1" });
@@ -577,13 +546,11 @@ const said = (delta: string) => [
 
 test("an answer that cannot be stored is an error of the stream, and leaves its message unanswered", async (t) => {
   const deep = JSON.parse(`${"[".repeat(2_000)}${"]".repeat(2_000)}`);
-  const tooDeep = [
-    { type: "data-deep", data: deep },
-    { type: "finish", finishReason: "stop" },
-  ];
+  const finish = { type: "finish", finishReason: "stop" };
+  const tooDeep = { type: "data-deep", data: deep };
   const answers: object[][] = [
-    tooDeep,
-    [...said("Short"), { type: "finish", finishReason: "stop" }],
+    [tooDeep, finish],
+    [...said("Short"), finish],
   ];
   const respond = () => ReadableStream.from(answers.shift() ?? []);
   const w = await chatWorld(t, { answers: [], respond });

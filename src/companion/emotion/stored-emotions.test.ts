@@ -105,10 +105,8 @@ test("a file of the original comes in: levels, mood, wounds in both phases", () 
   assert.equal(felt.boredom, 0.12);
   const [fixed, healing] = felt.wounds;
   assert.deepEqual([fixed?.ageSeconds, fixed?.healing, fixed?.healsInMs], [180, false, 520_000]);
-  assert.deepEqual(
-    [healing?.ageSeconds, healing?.healing, healing?.healsInMs],
-    [450, true, 100_000],
-  );
+  const { ageSeconds, healsInMs, healing: isHealing } = healing ?? assert.fail();
+  assert.deepEqual([ageSeconds, isHealing, healsInMs], [450, true, 100_000]);
 });
 
 const gaps: readonly [seconds: number, sadness: number, fear: number][] = [
@@ -162,14 +160,9 @@ test("a wound from the future, or with more left than its whole, gets no longer"
   }
 });
 
-const impossible: readonly (readonly [
-  what: string,
-  change: (stored: ReturnType<typeof parsed>) => void,
-])[] = [
-  [
-    "an override of more than an hour",
-    ({ anchor }) => (anchor.override.until = anchor.at + 3_600_001),
-  ],
+type Change = (stored: ReturnType<typeof parsed>) => void;
+const impossible: readonly (readonly [what: string, change: Change])[] = [
+  ["an override of over an hour", ({ anchor }) => (anchor.override.until = anchor.at + 3_600_001)],
   ["a time before its anchor", (stored) => (stored.at = stored.anchor.at - 1)],
   ["a wound from the future", ({ anchor }) => (anchor.wounds[0].createdAt = anchor.at + 1)],
   ["words from the future", ({ anchor }) => (anchor.heardAt.violence = anchor.at + 1)],

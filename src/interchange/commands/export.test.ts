@@ -14,11 +14,9 @@ async function longChat(t: TestContext) {
   fs.mkdirSync(out);
   await using throughline = await openThroughline({ home });
   for (let batch = 0; batch < 4; batch++) {
-    const messages = Array.from({ length: 400 }, (_, n) => ({ content: `line ${batch} ${n}` }));
-    await throughline.chats.append(
-      "local:me",
-      messages.map((each) => ({ role: "user" as const, ...each })),
-    );
+    const said = (_: unknown, n: number) =>
+      ({ role: "user", content: `line ${batch} ${n}` }) as const;
+    await throughline.chats.append("local:me", Array.from({ length: 400 }, said));
   }
   return { home, out };
 }
