@@ -21,14 +21,12 @@ export class SimulatedVoice implements InjectionStream {
   readonly takenTexts: string[] = [];
   /** Acknowledges each call at once. */
   isPrompt = true;
-  readonly #remembersIds: boolean;
   readonly #listeners = new Set<() => void>();
   #open: OpenCall[] = [];
   #state: StreamState;
 
-  constructor(options: { readonly state?: StreamState; readonly remembersIds?: boolean } = {}) {
-    this.#state = options.state ?? "idle";
-    this.#remembersIds = options.remembersIds ?? true;
+  constructor(state: StreamState) {
+    this.#state = state;
   }
 
   get state(): StreamState {
@@ -67,11 +65,9 @@ export class SimulatedVoice implements InjectionStream {
   /** The model takes what was sent; by its ids it knows what it has taken before. */
   acknowledge(): void {
     for (const { text, ids, settle } of this.#close()) {
-      const isKnown = this.#remembersIds && ids.every((id) => this.takenIds.includes(id));
-      if (!isKnown) this.takenTexts.push(text);
-      for (const id of ids) {
-        if (!this.#remembersIds || !this.takenIds.includes(id)) this.takenIds.push(id);
-      }
+      const newIds = ids.filter((id) => !this.takenIds.includes(id));
+      if (newIds.length > 0) this.takenTexts.push(text);
+      this.takenIds.push(...newIds);
       settle.resolve();
     }
   }

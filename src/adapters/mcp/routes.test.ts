@@ -28,18 +28,11 @@ async function served(t: TestContext, { remember, script, ...options }: Given = 
   return { ...c, askMcp: ask };
 }
 
-test("a request with another host, origin or site is refused, as at every other route", async (t) => {
+test("a request with another host or origin is refused, as at every other route", async (t) => {
   const { askMcp } = await served(t);
   assert.equal((await askMcp()).status, 200);
-  const foreign: readonly Record<string, string>[] = [
-    { host: "evil.example" },
-    { host: "127.0.0.1:1" },
-    { origin: "http://evil.example" },
-    { origin: "http://127.0.0.1:1" },
-    { "sec-fetch-site": "cross-site" },
-  ];
-  for (const headers of foreign) {
-    await problemOf(await askMcp(headers), 403, "THROUGHLINE_FORBIDDEN");
+  for (const name of ["host", "origin"]) {
+    await problemOf(await askMcp({ [name]: "http://evil.example" }), 403, "THROUGHLINE_FORBIDDEN");
   }
 });
 

@@ -11,7 +11,7 @@ import type { StreamState } from "./injector.ts";
 async function start(t: TestContext, state: StreamState = "idle", machine = new Machine()) {
   const { throughline, companion } = await machine.run();
   const { clients } = companion;
-  const stream = new SimulatedVoice({ state });
+  const stream = new SimulatedVoice(state);
   const isKnown = machine.storage.writes.length > 0;
   if (!isKnown) await clients.begin("nova");
   const stop = clients.deliver("nova", stream);

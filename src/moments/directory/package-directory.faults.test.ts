@@ -34,11 +34,6 @@ const reasons: Readonly<Record<string, string>> = {
   EPERM: "read_only",
 };
 
-async function reopen(disk: SimulatedDisk): Promise<Opened> {
-  const opened = await openPackages(disk);
-  return opened;
-}
-
 /** @returns whether the fault was reached. */
 async function checkFault(faults: readonly DiskFault[], reason: string | undefined, what: string) {
   const inner = new SimulatedDisk();
@@ -58,7 +53,7 @@ async function checkFault(faults: readonly DiskFault[], reason: string | undefin
   }
   const { broke, failures } = disk;
   for (const image of crashImages(inner, { maxImages: isFull ? 8 : 2 })) {
-    const left = await reopen(image);
+    const left = await openPackages(image);
     const there = await wholePackages(image, left);
     if (saved)
       await assertIsWholly(left, moment).catch((cause) => {
@@ -135,7 +130,7 @@ test("a failed sync is answered with new files from the start, whichever sync it
       });
       if (broken.broke) await opened.packages.save(moment);
       for (const image of crashImages(disk, { maxImages: isFull ? 6 : 2 })) {
-        const left = await reopen(image);
+        const left = await openPackages(image);
         assert.deepEqual(await wholePackages(image, left), [name], `${call} ${at}`);
       }
       if (!broken.broke) break;
