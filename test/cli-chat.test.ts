@@ -134,15 +134,14 @@ test("every request has the facts of facts.md, as they are then", async (t) => {
   assert.doesNotMatch(systems[2]!, /nuts/);
 });
 
-test("SIGTERM in the middle of an answer ends chat with 130, and what came is kept", {
-  skip: noSignals,
-}, async (t) => {
+test("SIGTERM in the middle of an answer ends chat with 130, and what came is kept", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   await using server = await openAiServer(() => ({ text: "Once upon a time", hang: true }));
-  const chat = new Process(t, ["chat", "--model", `${server.url}#m`], { home });
-  chat.child.stdin.write("tell me\n");
-  await chat.prints("Once upon a");
-  assert.equal((await chat.kill("SIGTERM")).code, 130);
+  const io = fakeIo("tell me\n");
+  const chat = runCli(["chat", "--model", `${server.url}#m`], { home, io });
+  await io.output.has("Once upon a");
+  io.signal("SIGTERM");
+  assert.equal((await chat).code, 130);
   const { messages } = JSON.parse(
     (await runCli(["sessions", "show", "local:me", "--json"], { home })).out,
   );

@@ -74,20 +74,16 @@ test("the window that is named is the model's, and where words go is said", asyn
   await stop();
 });
 
-test("SIGTERM while a turn streams keeps the message and the text so far, within 5 s", {
-  skip: noSignals,
-}, async (t) => {
+test("SIGTERM while a turn streams keeps the message and the text so far, within 5 s", async (t) => {
   const home = join(temporaryDirectory(t), "home");
   await using model = await openAiServer(() => ({ text: "Once upon a time", hang: true }));
-  const args = ["serve", "--port", "0", "--model", `${model.url}#m`];
-  const serve = new Process(t, args, { home });
-  const turn = await post(await serve.url(), "a", "tell me", { accept: "text/event-stream" });
+  const { url, stop } = await serveHere(t, home, ["--model", `${model.url}#m`]);
+  const turn = await post(url, "a", "tell me", { accept: "text/event-stream" });
   const reader = turn.body!.pipeThrough(new TextDecoderStream()).getReader();
   let seen = "";
   while (!seen.includes("Once")) seen += (await reader.read()).value ?? "";
   const before = performance.now();
-  const { code } = await serve.kill("SIGTERM");
-  assert.equal(code, 0);
+  await stop();
   assert.ok(performance.now() - before < 5_000);
   const { out } = await runCli(["sessions", "show", "a", "--json"], { home });
   const { messages, chat } = JSON.parse(out);
@@ -189,24 +185,27 @@ test("a --store that is no postgres:// URL is refused, and a password in it is n
   assert.equal(fs.existsSync(home), false);
 });
 
-for (const host of ["0.0.0.0", "::"]) {
-  test(`serve --host ${host} needs a token, and names the key hosts until it lists one`, async (t) => {
-    const home = join(temporaryDirectory(t), "home");
+test("serve --host with every address needs a token, and names the key hosts until it lists one", async (t) => {
+  const home = join(temporaryDirectory(t), "home");
+  for (const host of ["0.0.0.0", "::"]) {
     const { code, out, err } = await runCli(["serve", "--port", "0", "--host", host], { home });
     assert.deepEqual({ code, out }, { code: 1, out: "" });
     assert.match(err, /token \[THROUGHLINE_CONFIGURATION\]\n.*--token-file/);
-    const config = join(home, "throughline.config.json");
-    const told = async (hosts: readonly string[], address: readonly string[]) => {
-      fs.writeFileSync(config, JSON.stringify({ hosts, host }));
-      const { io, stop } = await serveHere(t, home, [...address, "--token-file", `${home}.token`]);
-      await stop();
-      return io.errors.text.includes(`names they use for this one in ${config}: {"hosts": [`);
-    };
-    assert.equal(await told([], []), true);
-    assert.equal(await told(["nova.example"], []), false);
-    assert.equal(await told([], ["--host", "127.0.0.1"]), false);
-  });
-}
+  }
+  const config = join(home, "throughline.config.json");
+  for (const [host, hosts, address, isTold] of [
+    ["0.0.0.0", [], [], true],
+    ["::", [], [], true],
+    ["0.0.0.0", ["nova.example"], [], false],
+    ["0.0.0.0", [], ["--host", "127.0.0.1"], false],
+  ] as const) {
+    fs.writeFileSync(config, JSON.stringify({ hosts, host }));
+    const { io, stop } = await serveHere(t, home, [...address, "--token-file", `${home}.token`]);
+    await stop();
+    const says = `names they use for this one in ${config}: {"hosts": [`;
+    assert.equal(io.errors.text.includes(says), isTold);
+  }
+});
 
 test("a token file is made and its token asked for; neither output, command line nor lock.json hold it, and after a SIGKILL lock.json names no server", {
   skip: noSignals,

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts";
 import type { Storage } from "../src/core/storage/storage.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import { Process, temporaryDirectory } from "./support/command-line.ts";
+import { fakeIo, runCli, temporaryDirectory } from "./support/command-line.ts";
 import { type DiskFault, faultyDisk } from "./support/faulty-disk.ts";
 import { companion, jsonOf, me, problemOf, words } from "./support/server-fixture.ts";
 import { SimulatedDisk } from "./support/simulated-disk.ts";
@@ -91,10 +91,11 @@ test("a server whose home was taken is not ready", async (t) => {
 
 test("serve ends by itself, with 1, once its home was taken", async (t) => {
   const home = join(temporaryDirectory(t), "home");
-  const serve = new Process(t, ["serve", "--port", "0"], { home });
-  await serve.url();
+  const io = fakeIo();
+  const ended = runCli(["serve", "--port", "0"], { home, io });
+  await io.output.has("listening");
   rmSync(join(home, "lock.db"));
-  const { code, err } = await serve.ended();
+  const { code, err } = await ended;
   assert.equal(code, 1);
   assert.match(err, /lock\.db was removed or replaced: this process stops writing/);
   assert.match(err, /THROUGHLINE_LOCKED/);
