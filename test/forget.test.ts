@@ -10,10 +10,9 @@ import { ThroughlineSaver } from "../src/adapters/langchain/saver.ts";
 import { ThroughlineSession } from "../src/adapters/openai/session.ts";
 import { startCompanion } from "../src/companion/start-companion.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import { consentWording } from "../src/moments/record/consent.ts";
-import { startMoments } from "../src/moments/start-moments.ts";
 import { foldSessionSummary } from "./support/claude-fold.ts";
 import { bytesUnder, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { started } from "./support/moments-home.ts";
 import { randomText } from "./support/random-text.ts";
 import { companion, jsonOf } from "./support/server-fixture.ts";
 
@@ -25,19 +24,11 @@ interface Place {
   readonly fill: (running: Running, chatId: string, words: string) => Promise<unknown>;
 }
 
-const consent = { messages: true, frames: true, audio: true, upload: true, export: true };
-const software = { name: "throughline", version: "0.0.0" };
-
 /** A process with everything that keeps something of a chat. */
 async function start(home: string) {
   const throughline = await openThroughline({ home });
   const companion = await startCompanion(throughline);
-  const moments = await startMoments(throughline, {
-    sessionId: "a1b2c3d4",
-    software,
-    consent: { ...consent, wording: consentWording, by: "a test" },
-  });
-  return { throughline, companion, moments };
+  return { throughline, companion, moments: await started(throughline) };
 }
 type Running = Awaited<ReturnType<typeof start>>;
 

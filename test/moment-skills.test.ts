@@ -15,9 +15,10 @@ import { openThroughline } from "../src/core/throughline.ts";
 import { systemTimers } from "../src/core/timers.ts";
 import type { Turn } from "../src/core/turns/turn.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
-import { offerSkills, startMoments } from "../src/moments/start-moments.ts";
+import { offerSkills } from "../src/moments/start-moments.ts";
 import { reactionsPrompt } from "../src/moments/turns/skills.ts";
 import { createServer } from "../src/server/server.ts";
+import { started } from "./support/moments-home.ts";
 import { jsonOf } from "./support/server-fixture.ts";
 
 // It speaks each provider's own protocol on one port of loopback.
@@ -37,11 +38,7 @@ async function home(t: TestContext, model: string) {
   const responder = await createResponder(parseModelName(model), settings(), { maxRetries: 0 });
   const standard = { provider: responder.provider, model: responder.model };
   const throughline = await openThroughline({ home: path, ...standard });
-  const moments = await startMoments(throughline, {
-    sessionId: "a1b2c3d4",
-    software: { name: "throughline", version: "0.0.0" },
-    persona: "You are kind.",
-  });
+  const moments = await started(throughline, { consent: undefined, persona: "You are kind." });
   const { chats } = throughline;
   const turns = await throughline.turns({
     model: responder,

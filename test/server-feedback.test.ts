@@ -26,10 +26,10 @@ import { readManifest, writeManifest } from "../src/moments/package/manifest.ts"
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
-import { offerSkills, startMoments } from "../src/moments/start-moments.ts";
+import { offerSkills } from "../src/moments/start-moments.ts";
 import * as answers from "../src/server/answer-schemas.ts";
 import { events as serverEvents } from "../src/server/event-schemas.ts";
-import { S3Server } from "./support/s3/s3-server.ts";
+import { bucket, started } from "./support/moments-home.ts";
 import { samplePackage } from "./support/s3/sample-package.ts";
 import {
   assertDescribed,
@@ -50,12 +50,8 @@ async function withMoments(
   const home = mkdtempSync(join(tmpdir(), "throughline-feedback-"));
   const target = { provider: "scripted", model: "scripted" };
   const throughline = await openThroughline({ home, ...target, ...ports });
-  const moments = await startMoments(throughline, {
-    sessionId: "a1b2c3d4",
-    software: { name: "throughline", version: "0.0.0" },
-    persona: "You are kind.",
-    ...options,
-  });
+  const persona = "You are kind.";
+  const moments = await started(throughline, { consent: undefined, persona, ...options });
   const c = await companion(script, { throughline, features: [momentsRoutes(moments)] });
   t.after(async () => {
     await c.server.close();
@@ -296,50 +292,44 @@ test("a reaction that is lost for good is told as lost", async (t) => {
   await problemOf(await posted, 503, "THROUGHLINE_UNAVAILABLE");
 });
 
-test("a range that ends before it begins is none", async (t) => {
-  const c = await withMoments(t);
-  const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
-  const path = `/api/feedback/${name}/messages.json`;
-  assert.equal((await c.ask(path, { headers: { range: "bytes=1-0" } })).status, 200);
-});
-
-/** The file as a whole and its first bytes, by name, and what they are. */
+/** The files of a package, and what they are. */
 const files = [
   ["feedback.json", "getFeedbackFile", "application/json"],
   ["messages.json", "getFeedbackFile", "application/json"],
   ["audio.wav", "getFeedbackFile", "audio/wav"],
   ["frames/000000.jpg", "getFeedbackFrame", "image/jpeg"],
 ] as const;
-for (const [file, operationId, type] of files) {
-  test(`${file} of a package comes as it is described, whole and in part; past its end is 416`, async (t) => {
-    const c = await withMoments(t);
-    await c.post("/api/feedback/consent", agreed);
-    await c.feed("/api/frames", "image/jpeg", await picture());
-    await c.feed("/api/audio", "audio/pcm", new Uint8Array(32_000));
-    const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
-    const path = `/api/feedback/${name}/${file}`;
+test("each file of a package comes as it is described, whole and in part; past its end is 416", async (t) => {
+  const c = await withMoments(t);
+  await c.post("/api/feedback/consent", agreed);
+  await c.feed("/api/frames", "image/jpeg", await picture());
+  await c.feed("/api/audio", "audio/pcm", new Uint8Array(32_000));
+  const { name } = await jsonOf(await c.post("/api/feedback", praise), 201);
+  for (const [file, operationId, type] of files) {
+    const ask = (range: string) =>
+      c.ask(`/api/feedback/${name}/${file}`, { headers: range === "" ? {} : { range } });
     const described = await operationOf(c, operationId);
-    const whole = await c.ask(path);
+    const whole = await ask("");
     const bytes = new Uint8Array(await whole.arrayBuffer());
     assert.equal(whole.headers.get("content-type"), type);
-    const { schema } = described.responses[200].content[type];
-    if (type === "application/json") {
-      schemas.packageFile.parse(JSON.parse(new TextDecoder().decode(bytes)));
-      assert.deepEqual(schema, { $ref: "#/components/schemas/PackageFile" });
-    } else assert.deepEqual(schema, { type: "string" });
-    const part = await c.ask(path, { headers: { range: "bytes=1-3" } });
+    const isJson = type === "application/json";
+    if (isJson) schemas.packageFile.parse(JSON.parse(new TextDecoder().decode(bytes)));
+    const schema = isJson ? { $ref: "#/components/schemas/PackageFile" } : { type: "string" };
+    assert.deepEqual(described.responses[200].content[type].schema, schema);
+    const part = await ask("bytes=1-3");
     assert.deepEqual(new Uint8Array(await part.arrayBuffer()), bytes.subarray(1, 4));
     assert.deepEqual([part.status, part.headers.get("content-type")], [206, type]);
     // A piece of a JSON document is no JSON text.
     const ofPart = described.responses[206].content[type].schema;
-    assert.deepEqual(ofPart, type === "application/json" ? {} : { type: "string" });
+    assert.deepEqual(ofPart, isJson ? {} : { type: "string" });
+    assert.equal((await ask("bytes=1-0")).status, 200, "it ends before it begins: no range");
     for (const range of [`bytes=${bytes.length}-`, "bytes=999999999-999999999"]) {
-      const past = await c.ask(path, { headers: { range } });
+      const past = await ask(range);
       assert.equal(past.headers.get("content-range"), `bytes */${bytes.length}`);
       await problemOf(past, 416, "THROUGHLINE_INVALID");
     }
-  });
-}
+  }
+});
 
 test("of a long file only the range that is asked for is read, and nothing for its head", async (t) => {
   const c = await withMoments(t);
@@ -422,10 +412,7 @@ test("every type of sound that is taken is described", async (t) => {
 });
 
 test("retracting a package that only the bucket has is answered as pending; one that is not known is not found", async (t) => {
-  const bucket = await S3Server.start({ buckets: ["moments"] });
-  t.after(() => bucket.close());
-  const { endpoint, credentials } = bucket;
-  const s3 = { bucket: "moments", endpoint, credentials };
+  const { keys, s3 } = await bucket(t);
   const c = await withMoments(t, [], { s3, mode: "s3" });
   const { recorder } = c.moments;
   recorder.message({
@@ -461,8 +448,7 @@ test("retracting a package that only the bucket has is answered as pending; one 
   const answer = await jsonOf(await c.post(`/api/feedback/${name}/retract`, {}), 202);
   assert.deepEqual(schemas.retractedThere.strict().parse(answer), { name, pending: true });
   await c.moments.upload();
-  const keys = [...bucket.objects("moments").keys()];
-  assert.ok(keys.some((key) => key.endsWith(`/${name}/retracted.json`)));
+  assert.ok(keys().some((key) => key.endsWith(`/${name}/retracted.json`)));
   const refused = await c.post(`/api/feedback/${samplePackage().name}/retract`, {});
   await problemOf(refused, 404, "THROUGHLINE_NOT_FOUND");
 });
@@ -510,13 +496,6 @@ test("a reaction to an answer that the buffers never held has the words of the c
     ["Long ago", "Once upon a time"],
   );
   assert.equal(messages[feedback.target.index].text, "Once upon a time");
-});
-
-test("a reaction in a chat that is not there is not found, and nothing is kept", async (t) => {
-  const c = await withMoments(t);
-  const refused = await c.post("/api/feedback", { ...praise, chat_id: "local:nobody" });
-  await problemOf(refused, 404, "THROUGHLINE_NOT_FOUND");
-  assert.deepEqual((await c.get("/api/feedback")).packages, []);
 });
 
 test("a package is preserved, let go, and verified", async (t) => {
@@ -572,6 +551,8 @@ test("what is wrong in a reaction or a consent is refused, and nothing is writte
   for (const [path, body] of wrong) {
     await problemOf(await c.post(path, body), 400, "THROUGHLINE_INVALID");
   }
+  const nowhere = await c.post("/api/feedback", { ...praise, chat_id: "local:nobody" });
+  await problemOf(nowhere, 404, "THROUGHLINE_NOT_FOUND");
   assert.deepEqual((await c.get("/api/feedback")).packages, []);
   assert.equal((await c.get("/api/feedback/stats")).waiting, 0);
 });

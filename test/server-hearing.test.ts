@@ -14,13 +14,13 @@ import { systemClock } from "../src/core/clock.ts";
 import { type Extension, noPart } from "../src/core/extension.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
-import { recallWords, startMoments } from "../src/moments/start-moments.ts";
+import { recallWords } from "../src/moments/start-moments.ts";
 import * as answers from "../src/server/answer-schemas.ts";
 import { awake, runOf } from "./support/awake.ts";
 import { killed } from "./support/killed.ts";
+import { started } from "./support/moments-home.ts";
 import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
-const software = { name: "throughline", version: "0.0.0" };
 const chat = "local:me";
 const append = `${me}/append`;
 const insult = { id: "q", role: "USER", content: "You are stupid" };
@@ -33,7 +33,7 @@ async function hearing(t: TestContext, home = newHome()) {
   const target = { provider: "scripted", model: "scripted" };
   const throughline = await openThroughline({ home, ...target });
   const run = await awake()(throughline);
-  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
+  const moments = await started(throughline, { consent: undefined });
   const features = [...run, momentsRoutes(moments), mcpRoutes(undefined)];
   const c = await companion([], { throughline, features });
   let ended: Promise<unknown> | undefined;

@@ -9,7 +9,7 @@ import { openThroughline } from "../src/core/throughline.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
-import { startMoments } from "../src/moments/start-moments.ts";
+import { started } from "./support/moments-home.ts";
 import { type Companion, companion, jsonOf, problemOf } from "./support/server-fixture.ts";
 
 let c: Companion;
@@ -17,11 +17,7 @@ const home = mkdtempSync(join(tmpdir(), "throughline-list-"));
 
 before(async () => {
   const throughline = await openThroughline({ home, provider: "scripted", model: "scripted" });
-  const moments = await startMoments(throughline, {
-    sessionId: "a1b2c3d4",
-    software: { name: "throughline", version: "0.0.0" },
-    persona: "You are kind.",
-  });
+  const moments = await started(throughline, { consent: undefined, persona: "You are kind." });
   const script = [["Green"], ["Blue"]];
   c = await companion(script, { throughline, features: [momentsRoutes(moments)] });
   const react = async (sentiment: string, what: string, more: object = {}) =>

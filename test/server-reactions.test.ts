@@ -9,17 +9,15 @@ import type { MomentsOptions } from "../src/moments/options.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
-import { startMoments } from "../src/moments/start-moments.ts";
-import { S3Server } from "./support/s3/s3-server.ts";
+import { agreed, bucket, started } from "./support/moments-home.ts";
 import { companion, eventsOf, jsonOf, until } from "./support/server-fixture.ts";
 
 type Sentiment = "positive" | "negative";
 
 /** Starts a companion with moments in a home; `end` ends it. */
-async function started(home: string, options: Partial<MomentsOptions>) {
+async function serving(home: string, options: Partial<MomentsOptions>) {
   const throughline = await openThroughline({ home, provider: "scripted", model: "scripted" });
-  const software = { name: "throughline", version: "0.0.0" };
-  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software, ...options });
+  const moments = await started(throughline, { consent: undefined, ...options });
   const c = await companion([["Knock, knock"]], {
     throughline,
     features: [momentsRoutes(moments)],
@@ -34,7 +32,7 @@ async function started(home: string, options: Partial<MomentsOptions>) {
 /** A home with an answer in the chat `local:me`, that can be started again. */
 async function world(t: TestContext, options: Partial<MomentsOptions> = {}) {
   const home = mkdtempSync(join(tmpdir(), "throughline-reactions-"));
-  let c = await started(home, options);
+  let c = await serving(home, options);
   t.after(async () => {
     await c.end();
     rmSync(home, { recursive: true, force: true });
@@ -54,26 +52,19 @@ async function world(t: TestContext, options: Partial<MomentsOptions> = {}) {
   const status = async (name: string) => c.moments.packages.status(name);
   const restart = async () => {
     await c.end();
-    c = await started(home, options);
+    c = await serving(home, options);
   };
   return { home, react, reactions, status, restart, now: () => c };
 }
 
-const upload = { messages: true, upload: true, export: true, wording: consentWording };
-
 async function inBucket(t: TestContext): Promise<Partial<MomentsOptions>> {
-  const server = await S3Server.start({ buckets: ["moments"] });
-  t.after(() => server.close());
-  const { credentials, endpoint } = server;
-  return { mode: "s3", consent: upload, s3: { bucket: "moments", endpoint, credentials } };
+  const { s3 } = await bucket(t);
+  return { mode: "s3", consent: agreed, s3 };
 }
 
 test("a forgotten reaction is listed no more, also while its bucket is away", async (t) => {
-  const server = await S3Server.start({ buckets: ["moments"] });
-  t.after(() => server.close());
-  const { credentials, endpoint } = server;
-  const s3 = { bucket: "moments", endpoint, credentials };
-  const c = await world(t, { mode: "s3", consent: upload, s3 });
+  const { server, s3 } = await bucket(t);
+  const c = await world(t, { mode: "s3", consent: agreed, s3 });
   await c.react("positive");
   assert.deepEqual(await c.reactions(), ["positive"]);
   server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });

@@ -9,8 +9,8 @@ import { follow, recordPat } from "../src/app/moments.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import type { MomentsOptions } from "../src/moments/options.ts";
 import { momentsRoutes } from "../src/moments/routes.ts";
-import { startMoments } from "../src/moments/start-moments.ts";
 import { awakeCompanion } from "./support/awake.ts";
+import { started } from "./support/moments-home.ts";
 import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
 type Script = Parameters<typeof companion>[0];
@@ -18,15 +18,9 @@ type Script = Parameters<typeof companion>[0];
 async function awake(t: TestContext, script: Script, options: Partial<MomentsOptions> = {}) {
   const home = mkdtempSync(join(tmpdir(), "throughline-touch-"));
   const throughline = await openThroughline({ home, provider: "scripted", model: "script-1" });
-  const software = { name: "throughline", version: "0.0.0" };
   let hurtful: (text: string) => readonly string[] = () => [];
-  const moments = await startMoments(throughline, {
-    sessionId: "a1b2c3d4",
-    software,
-    persona: "You are kind.",
-    hurtful: (text) => hurtful(text),
-    ...options,
-  });
+  const told = { persona: "You are kind.", hurtful: (text: string) => hurtful(text) };
+  const moments = await started(throughline, { consent: undefined, ...told, ...options });
   const c = await awakeCompanion(script, {
     throughline,
     features: [momentsRoutes(moments)],
