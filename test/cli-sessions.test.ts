@@ -109,76 +109,61 @@ test("sessions show --json has as many of the last messages as are asked for", a
   }
 });
 
-test("sessions search finds all words in any order, in one chat or in all", async (t) => {
+test("sessions search finds messages by the beginnings of words, chats by title and id, in one chat or all, counts, and says that there may be more", async (t) => {
   const home = homeWithChats(t);
-  const search = async (...args: string[]) => {
-    const { out } = await runCli(["sessions", "search", "--json", ...args], { home });
-    return JSON.parse(out).hits.map((hit: { message: { id: string } }) => hit.message.id);
-  };
-  assert.deepEqual(await search("LIGHTHOUSE", "where"), ["m1"]);
-  assert.deepEqual(await search("lighthouse", "--chat", "work"), []);
-  const { out, err, code } = await runCli(["sessions", "search", "nowhere"], { home });
-  assert.deepEqual({ out, code }, { out: "", code: 0 });
-  assert.match(err, /No message, title or chat id contains these words/);
-});
-
-test("sessions search says that there may be more where the newest 1,000 hits are hidden", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  {
-    await using throughline = await openThroughline({ home });
-    const message = { role: "user", content: "a lighthouse" } as const;
-    await throughline.chats.append("old", [message]);
-    await throughline.chats.append("new", Array<typeof message>(1_000).fill(message));
-    await throughline.chats.clear("new");
-  }
-  const { err } = await runCli(["sessions", "search", "lighthouse"], { home });
-  assert.match(err, /contains these words\. There may be more: /);
-});
-
-test("sessions search finds beginnings of words, titles and ids, and counts", async (t) => {
-  const home = homeWithChats(t);
-  const found = async (query: string) => runCli(["sessions", "search", query], { home });
-  const byWord = await found("lightho");
+  const search = (...args: string[]) => runCli(["sessions", "search", ...args], { home });
+  const idsOf = async (...args: string[]) =>
+    JSON.parse((await search("--json", ...args)).out).hits.map((hit: { message: object }) =>
+      idOf(hit.message as { id: string }),
+    );
+  assert.deepEqual(await idsOf("LIGHTHOUSE", "where"), ["m1"]);
+  assert.deepEqual(await idsOf("lighthouse", "--chat", "work"), []);
+  const byWord = await search("lightho");
   assert.match(byWord.out, /m1/);
   assert.match(byWord.err, /^1 message in 1 chat\./);
-  await inHome(home, ({ chats }) => chats.rename("work", "Dentist appointments"));
+  await inHome(home, async ({ chats }) => {
+    await chats.rename("work", "Dentist appointments");
+    const message = { role: "user", content: "a teapot" } as const;
+    await chats.append("hidden", Array<typeof message>(1_000).fill(message));
+    await chats.clear("hidden");
+  });
   for (const query of ["dentist", "work"]) {
-    assert.match((await found(query)).out, /work .*Dentist appointments/, query);
+    assert.match((await search(query)).out, /work .*Dentist appointments/, query);
   }
-  const { out } = await runCli(["sessions", "search", "--json", "dentist"], { home });
-  assert.deepEqual(
-    JSON.parse(out).chats.map((chat: { chat_id: string }) => chat.chat_id),
-    ["work"],
-  );
+  const none = "No message, title or chat id contains these words";
+  for (const [query, says] of [
+    ["nowhere", `${none}.\n`],
+    ["teapot", `${none}. There may be more: `],
+  ] as const) {
+    const { code, out, err } = await search(query);
+    assert.deepEqual([code, out, err.slice(0, says.length)], [0, "", says]);
+  }
 });
 
 test("sessions reset is for the active provider, --provider for the one that is named, --all for all", async (t) => {
   const home = homeWithChats(t);
-  const reset = (...more: string[]) => runCli(["sessions", "reset", "local:me", ...more], { home });
-  const session = () => inHome(home, ({ sessions }) => sessions.active("local:me"));
-  const parts = async () => Object.keys((await session())?.provider_sessions ?? {});
-  const count = (turn: string, provider: string, bucket_generation = 1) => {
-    const counts = { messages: 1, cost_usd: 0, tokens: 5, outcome: "answered" } as const;
-    const of = { turn, provider, model: "m", generation: 1, bucket_generation };
-    return inHome(home, ({ sessions }) => sessions.update("local:me", { ...counts, ...of }));
-  };
-  await count("m1", "ollama");
-  await count("m3", "openai");
-  assert.equal((await reset("--provider", "openai")).code, 0);
-  assert.deepEqual(await parts(), ["ollama"]);
-  assert.equal((await session())?.provider, "ollama", "what it runs on stays");
-  const unknown = await reset("--provider", "x");
-  assert.equal(unknown.code, 1);
-  assert.match(unknown.err, /\[THROUGHLINE_NOT_FOUND\]/);
-  await count("m4", "openai", 2);
-  assert.match(
-    (await reset()).out,
-    /^ollama starts over in this chat.* --all starts over with every/,
-  );
-  assert.deepEqual(await parts(), ["openai"]);
-  assert.equal((await reset("--all", "--provider", "x")).code, 2);
-  assert.match((await reset("--all")).out, /^Session 2 has started with every provider\./);
-  assert.deepEqual(await parts(), []);
+  const counts = { messages: 1, cost_usd: 0, tokens: 5, outcome: "answered" } as const;
+  const of = { ...counts, model: "m", generation: 1, bucket_generation: 1 };
+  await inHome(home, async ({ sessions }) => {
+    for (const provider of ["ollama", "openai"]) {
+      await sessions.update("local:me", { ...of, turn: provider, provider });
+    }
+  });
+  for (const [line, code, says, left] of [
+    ["--provider x", 1, /\[THROUGHLINE_NOT_FOUND\]/, "ollama openai"],
+    ["--all --provider x", 2, /\[THROUGHLINE_INVALID\]/, "ollama openai"],
+    ["", 0, /^ollama starts over in this chat.* --all starts over with every/, "openai"],
+    ["--provider openai", 0, /^openai starts over/, ""],
+    ["--all", 0, /^Session 2 has started with every provider\./, ""],
+  ] as const) {
+    const args = ["sessions", "reset", "local:me", ...line.split(" ").filter(Boolean)];
+    const { code: ended, out, err } = await runCli(args, { home });
+    assert.equal(ended, code, line);
+    assert.match(out + err, says);
+    const period = await inHome(home, ({ sessions }) => sessions.active("local:me"));
+    assert.equal(Object.keys(period?.provider_sessions ?? {}).join(" "), left, line);
+    assert.equal(period?.provider, "ollama", "what it runs on stays");
+  }
   const { out } = await runCli(["sessions", "reset", "work"], { home });
   assert.match(out, /^Session 2 has started with/, "no model has answered there yet");
 });
@@ -190,19 +175,6 @@ test("sessions fork copies a chat up to a message, and refuses an id that is in 
   const again = await fork();
   assert.equal(again.code, 1);
   assert.match(again.err, /\[THROUGHLINE_CONFLICT\]/);
-});
-
-test("sessions erase removes the bytes of a message from the home, and leaves a mark", async (t) => {
-  const home = homeWithChats(t);
-  const erased = await runCli(["sessions", "erase", "local:me", "m1"], { home });
-  assert.equal(erased.code, 0, erased.err);
-  const { out } = await runCli(["sessions", "show", "local:me"], { home });
-  assert.match(out, /Message \[redacted\] {2}m1\n/);
-  assert.ok(!/lighthouse/.test(out));
-  assert.ok(!bytesUnder(home).includes("lighthouse"));
-  const unknown = await runCli(["sessions", "erase", "local:me", "m9"], { home });
-  assert.match(unknown.err, /\[THROUGHLINE_NOT_FOUND\]/);
-  assert.match(unknown.err, /^error: there is no such message in chat "local:me" \[/);
 });
 
 test("sessions forget without --yes is refused where nobody can be asked, and forgets nothing", async (t) => {
@@ -225,17 +197,6 @@ test("sessions forget names the forks that keep a copy, and theirs", async (t) =
   }
   const { out } = await runCli(["sessions", "forget", "local:me", "--yes"], { home });
   assert.match(out, /in a fork, forget it too: fork\n.*in a fork, forget it too: fork of fork\n$/);
-});
-
-test("sessions forget --yes removes the chat and its bytes, and prints the receipt", async (t) => {
-  const home = homeWithChats(t);
-  const { out } = await runCli(["sessions", "forget", "local:me", "--yes", "--json"], { home });
-  const receipt = JSON.parse(out);
-  assert.equal(receipt.chat_id, "local:me");
-  assert.deepEqual(receipt.removed[0], { place: "transcript", count: 4 });
-  assert.ok(!/lighthouse|local:me/.test(bytesUnder(home)));
-  const again = await runCli(["sessions", "forget", "local:me", "--yes"], { home });
-  assert.match(again.err, /\[THROUGHLINE_NOT_FOUND\]/);
 });
 
 test("a person who is asked forgets the chat with y, and keeps it with Enter or at the end of the input", async (t) => {
@@ -292,12 +253,17 @@ test("sessions export writes the same to stdout and to a new file, mode 0600, in
   }
 });
 
-test("sessions erase says where else a message was, and what it did not reach: exit 1", async (t) => {
+test("sessions erase leaves a mark and no bytes, says where else a message was, and what it did not reach: exit 1", async (t) => {
   const home = homeWithChats(t);
   await runCli(["sessions", "fork", "local:me", "m1", "copy"], { home });
   const erased = await runCli(["sessions", "erase", "local:me", "m1"], { home });
   assert.equal(erased.code, 0, erased.err);
   assert.match(erased.out, /^The message is deleted\..*\nAlso in: copy\n$/);
+  const { out } = await runCli(["sessions", "show", "local:me"], { home });
+  assert.match(out, /Message \[redacted\] {2}m1\n/);
+  assert.ok(!/lighthouse/.test(out + bytesUnder(home)));
+  const unknown = await runCli(["sessions", "erase", "local:me", "m9"], { home });
+  assert.match(unknown.err, /^error: there is no such message in chat "local:me" \[.*_NOT_FOUND\]/);
   const name = "2026-02-19T15-30-00_positive_fb_a1b2c3d4e5f6";
   fs.mkdirSync(join(home, "feedback", name), { recursive: true });
   fs.writeFileSync(join(home, "feedback", name, "feedback.json"), "{");

@@ -6,7 +6,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { takeLease } from "../src/core/storage/files/lease.ts";
-import { Child } from "./support/command-line.ts";
+import { Child, temporaryDirectory } from "./support/command-line.ts";
 
 interface Answer {
   readonly held: boolean;
@@ -39,9 +39,7 @@ class Contender extends Child {
 }
 
 function temporaryHome(t: TestContext): string {
-  const parent = fs.mkdtempSync(join(os.tmpdir(), "throughline-lease-"));
-  t.after(() => fs.rmSync(parent, { recursive: true, force: true }));
-  const home = join(parent, "home");
+  const home = join(temporaryDirectory(t), "home");
   fs.mkdirSync(home, { mode: 0o700 });
   return home;
 }
@@ -118,8 +116,7 @@ test("when the home is renamed, its holder stops, and keeps others from it under
 });
 
 test("under node --permission a home is refused, with the reason", (t) => {
-  const home = fs.mkdtempSync(join(os.tmpdir(), "throughline-permission-"));
-  t.after(() => fs.rmSync(home, { recursive: true, force: true }));
+  const home = temporaryDirectory(t);
   const script = `
     import { openThroughline } from ${JSON.stringify(new URL("../src/index.ts", import.meta.url).href)};
     await openThroughline({ home: ${JSON.stringify(home)} }).catch((error) => {

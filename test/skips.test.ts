@@ -2,15 +2,13 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { temporaryDirectory } from "./support/command-line.ts";
 
 /** Runs one file of tests as `npm test` does. @returns its exit code, and what it said. */
 function runFile(t: TestContext, body: string, isCi: boolean) {
-  const place = fs.mkdtempSync(join(tmpdir(), "throughline-skips-"));
-  t.after(() => fs.rmSync(place, { recursive: true, force: true }));
-  const file = join(place, "some.test.mjs");
+  const file = join(temporaryDirectory(t), "some.test.mjs");
   fs.writeFileSync(file, `import { describe, test } from "node:test";\n${body}\n`);
   const { CI: _, NODE_TEST_CONTEXT: __, NODE_OPTIONS: ___, ...rest } = process.env;
   const env = isCi ? { ...rest, CI: "true" } : rest;

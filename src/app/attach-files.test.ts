@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { fakeIo } from "../../test/support/command-line.ts";
+import { fakeIo, temporaryDirectory } from "../../test/support/command-line.ts";
 import { png } from "../../test/support/sample-files.ts";
 import { AttachedFiles } from "./attach-files.ts";
 
 function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), "attach-"));
-  t.after(() => rmSync(path, { recursive: true }));
+  const path = temporaryDirectory(t);
   writeFileSync(join(path, "cat.png"), png.bytes);
   writeFileSync(join(path, "my notes.md"), "# Tea");
   mkdirSync(join(path, "folder"));

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { type FakeIo, fakeIo, keyboard } from "../../test/support/command-line.ts";
+import {
+  type FakeIo,
+  fakeIo,
+  keyboard,
+  temporaryDirectory,
+} from "../../test/support/command-line.ts";
 import { type ScriptedStep, scriptedResponder } from "../../test/support/scripted-responder.ts";
 import { silentLogger } from "../core/logger.ts";
 import { ResponderError } from "../core/models/responder.ts";
@@ -60,8 +64,7 @@ test("a stop word is answered and ends the chat: what comes after it is not read
 });
 
 test("/attach sends a file with the next message and no other; one that is refused leaves it to the next", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "talk-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryDirectory(t);
   writeFileSync(join(folder, "notes.md"), "# Tea");
   const companion = await companionOf(t, [["One."], ["Two."]]);
   const tooLong = "x".repeat(1024 * 1024 + 1);
@@ -156,12 +159,6 @@ for (const [command, says, told, generation, ofOther] of [
     assert.equal(period?.provider_sessions["claude"]?.session_id, ofOther);
   });
 }
-
-test("/clear leaves an empty page", async (t) => {
-  const companion = await companionOf(t, [["One."]]);
-  await talk(companion, fakeIo("first\n/clear\n"));
-  assert.deepEqual(await said(companion), []);
-});
 
 test("a model that does not answer is told of, the message is kept, and a script hears of it", async (t) => {
   const companion = await companionOf(t, [[unavailable], ["Back."]]);

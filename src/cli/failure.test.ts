@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CommanderError } from "commander";
 import { DatabaseFailure, errorCodes, ThroughlineError } from "../core/errors.ts";
-import { describeFailure, wrongUsage } from "./failure.ts";
+import { describeFailure } from "./failure.ts";
 
 const quiet = { stack: false };
 
@@ -27,26 +26,6 @@ test("an error of a database leads to the database, and to no disk", () => {
     assert.match(text, way);
     assert.doesNotMatch(text, /disk/);
   }
-});
-
-test("wrong usage exits with 2 and leads to the command's help", () => {
-  assert.deepEqual(describeFailure(wrongUsage("say more"), "throughline chat --help", quiet), {
-    exitCode: 2,
-    text: "error: say more [THROUGHLINE_INVALID]\nsee: throughline chat --help\n",
-  });
-});
-
-test("help and version exit with 0; help in the place of a missing command with 2", () => {
-  const help = new CommanderError(0, "commander.helpDisplayed", "(outputHelp)");
-  const missing = new CommanderError(1, "commander.help", "(outputHelp)");
-  assert.deepEqual(describeFailure(help, "", quiet), { exitCode: 0, text: "" });
-  assert.deepEqual(describeFailure(missing, "", quiet), { exitCode: 2, text: "" });
-});
-
-test("a reader that left is no failure", () => {
-  const error: NodeJS.ErrnoException = new Error("write EPIPE");
-  error.code = "EPIPE";
-  assert.deepEqual(describeFailure(error, "", quiet), { exitCode: 0, text: "" });
 });
 
 test("a stranger's message is shown only when the system wrote it, for it may quote a person", () => {
