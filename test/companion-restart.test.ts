@@ -3,12 +3,11 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, type TestContext, test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
 import { systemClock } from "../src/core/clock.ts";
-import { Process } from "./support/command-line.ts";
+import { Process, serveHere } from "./support/command-line.ts";
 import { chatsOf, documentIn, filesOf, newHome, talk, up } from "./support/companion-home.ts";
 import { HeldClock } from "./support/held-clock.ts";
 import { getJson, readChat, say } from "./support/kill-harness.ts";
@@ -19,9 +18,6 @@ const isFull = process.env["THROUGHLINE_FULL"] === "1";
 /** Each of these starts a server several times. */
 const onlyFull = noSignals || (!isFull && "THROUGHLINE_FULL=1 runs it");
 const chat = "local:me";
-
-const compileCache = fs.mkdtempSync(join(tmpdir(), "throughline-cache-"));
-after(() => fs.rmSync(compileCache, { recursive: true, force: true }));
 
 interface Server {
   readonly url: string;
@@ -43,8 +39,6 @@ async function serve(t: TestContext, home: string, options: ServerOptions = {}):
   const args = ["serve", "--home", home, "--port", "0", "--model", model];
   const server = new Process(t, args, {
     home,
-    // Written by those that end in order: starts of the others take half the time.
-    variables: { NODE_COMPILE_CACHE: compileCache },
     ...(isHeld ? { node: ["--import", heldLoop] } : {}),
   });
   const url = await server.url();
@@ -145,7 +139,7 @@ test("a fresh start; SIGKILL and a start at once are a crash_recovery; SIGTERM a
   const said = await readChat(first.url, chat, 50);
   await first.end("SIGKILL");
 
-  const second = await serve(t, home);
+  const second = await serveHere(t, home);
   const crash = await getJson(second.url, "/api/session");
   assert.deepEqual(
     [crash.restart_type, crash.clean, crash.total_sessions, crash.previous_session_id],
@@ -165,9 +159,9 @@ test("a fresh start; SIGKILL and a start at once are a crash_recovery; SIGTERM a
     "Continue seamlessly as if nothing happened.",
   ]);
   await talkTo(second.url, chat, "thought 13");
-  await second.end("SIGTERM");
+  await second.stop();
 
-  const third = await serve(t, home);
+  const third = await serveHere(t, home);
   const brief = await getJson(third.url, "/api/session");
   assert.deepEqual(
     [brief.restart_type, brief.clean, brief.total_sessions, brief.previous_session_id],
@@ -177,7 +171,7 @@ test("a fresh start; SIGKILL and a start at once are a crash_recovery; SIGTERM a
   assert.match(notice.text, /The last run ended in order\./);
   assert.match(notice.text, /USER: "thought 13"/);
   assert.match(notice.text, /Greet naturally, briefly acknowledge you're back\.$/);
-  await third.end("SIGKILL");
+  await third.stop();
 });
 
 // R1, R2.
@@ -202,7 +196,7 @@ test(`after ${isFull ? "3 SIGKILLs in a row, each" : "a SIGKILL"} before the fir
     await server.end("SIGKILL");
     assert.deepEqual(filesOf(join(home, "session")).get("session.json"), saved, "no save came");
   }
-  const last = await serve(t, home);
+  const last = await serveHere(t, home);
   const session = await getJson(last.url, "/api/session");
   assert.deepEqual(
     [session.restart_type, session.clean, session.total_sessions, session.last_person_seen],
@@ -222,6 +216,7 @@ test(`after ${isFull ? "3 SIGKILLs in a row, each" : "a SIGKILL"} before the fir
   const { conversation, last_person_seen: person } = documentIn(home);
   assert.equal((conversation as readonly unknown[]).length, 20);
   assert.equal(person, "Ori");
+  await last.stop();
 });
 
 /** Of which the last three are real processes. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { isThroughlineError } from "../src/core/errors.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import { Process } from "./support/command-line.ts";
+import { Process, serveHere } from "./support/command-line.ts";
 import {
   getJson,
   inKeptDirectory,
@@ -85,8 +85,7 @@ test(`${chats} chats opened and written 10 at a time are all kept when their ser
     };
     await Promise.all(Array.from({ length: 10 }, client));
     await first.kill();
-    const third = startServer(t, home);
-    const again = await third.url();
+    const { url: again, stop } = await serveHere(t, home);
     const listed = await listChats(again, 50);
     assert.deepEqual(listed.sort(), [...answers.keys()].sort());
     assert.equal(listed.length, chats);
@@ -95,6 +94,6 @@ test(`${chats} chats opened and written 10 at a time are all kept when their ser
       const session = await getJson(again, `/api/chats/${encodeURIComponent(chat)}`);
       assert.equal(session.message_count, 1, chat);
     }
-    await third.kill();
+    await stop();
   });
 });

@@ -94,7 +94,8 @@ const from: readonly KillPlace[] = [
 const [called, returned] = [answered.slice(0, -2), answered.slice(0, -1)];
 
 /** Those that leave what another one leaves: a write that is torn, or not begun. The storage's tests cut it anywhere. */
-const isOfWrite = (place: KillPlace) => /^(in|before) the (call|result|answer|user's)/.test(place);
+const isOfWrite = (place: KillPlace) =>
+  /^(in|before) the (call|result|answer|user's|sync)/.test(place);
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const places = killPlaces.filter((place, at) => isFull || at === 0 || !isOfWrite(place));
 

@@ -180,10 +180,12 @@ class KillRun {
       if (random < 12) await this.#killAtStart();
       else await this.#killTalking(random < 25 ? "SIGTERM" : "SIGKILL");
       const isDue = this.#counts.kills % this.#options.readEvery === 0;
-      if (isDue && this.#counts.kills > before) await this.#readBack();
+      if (isDue && this.#counts.kills > before) await this.#look((url) => this.#readBack(url));
     }
-    if (this.#counts.kills % this.#options.readEvery !== 0) await this.#readBack();
-    await this.#forgetAll();
+    await this.#look(async (url) => {
+      await this.#readBack(url);
+      await this.#forgetAll(url);
+    });
     return this.#counts;
   }
 
@@ -292,8 +294,14 @@ class KillRun {
     return { chat, key: `${this.#options.seed}-${number}`, content };
   }
 
-  async #readBack(): Promise<void> {
+  /** Looks at what is stored through a server to which nobody talks, which is killed then. */
+  async #look(work: (url: string) => Promise<void>): Promise<void> {
     const { server, url } = await this.#start();
+    await work(url);
+    await server.kill();
+  }
+
+  async #readBack(url: string): Promise<void> {
     const chats = new Set(this.#said.map(({ chat }) => chat));
     const owed = new Set(this.#said.filter((said) => said.answered).map(({ chat }) => chat));
     const listed = await listChats(url, 4);
@@ -308,13 +316,11 @@ class KillRun {
       );
       this.#counts.readBack += messages.length;
     }
-    await server.kill();
     this.#note({ event: "read back" });
   }
 
   /** After all kills every chat is forgotten: no file of the home, whatever its name, holds a word. */
-  async #forgetAll(): Promise<void> {
-    const { server, url } = await this.#start();
+  async #forgetAll(url: string): Promise<void> {
     for (const chat of await listChats(url, 4)) {
       const path = `${url}/api/chats/${encodeURIComponent(chat)}`;
       const headers = { "content-type": "application/json" };
@@ -328,7 +334,6 @@ class KillRun {
       .map((each) => join(each.parentPath, each.name));
     const holding = paths.filter((path) => /message \d+/.test(fs.readFileSync(path, "latin1")));
     assert.deepEqual(holding, [], "what was forgotten is on the disk");
-    await server.kill();
   }
 
   /** The journal lies beside the home, and outlives a failure. */

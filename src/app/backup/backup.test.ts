@@ -394,6 +394,7 @@ test("a place that is taken is refused before anything is written", async (t) =>
   await assert.rejects(backUp(home, target, { disk: late }), isTaken);
   await assert.rejects(restoreFrom(directory, target, late), isTaken);
   assert.deepEqual(fs.readdirSync(target), ["taken"]);
+  assert.deepEqual(fs.readdirSync(folder).sort(), ["backup", "home", "new"]);
 });
 
 test("a file that cannot be read is named, and everything else is in the backup", async (t) => {
