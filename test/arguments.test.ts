@@ -79,75 +79,52 @@ for (const [entry, exported] of Object.entries(entries)) {
   }
 }
 
-/** Calls that are refused, by their code. */
-const refused: readonly [called: string, call: () => unknown, code: core.ErrorCode][] = [
-  ["submit without input", () => turns.submit("a", undefined as Any), "THROUGHLINE_INVALID"],
-  [
-    "open without a target",
-    () => turns.open("a", { content: "x" }, undefined as Any),
-    "THROUGHLINE_INVALID",
-  ],
-  [
-    "open with half a target",
-    () => turns.open("a", { content: "x" }, { provider: "p" } as Any),
-    "THROUGHLINE_INVALID",
-  ],
-  [
-    "open without input",
-    () => turns.open("a", undefined as Any, { provider: "p", model: "m" }),
-    "THROUGHLINE_INVALID",
-  ],
-  [
-    "a saver with transcript: 5",
-    () => new langgraph.ThroughlineSaver(throughline, { transcript: 5 } as Any),
-    "THROUGHLINE_CONFIGURATION",
-  ],
-  [
-    "a session without an id",
-    () => new openai.ThroughlineSession(throughline, undefined as Any),
-    "THROUGHLINE_INVALID",
-  ],
+/** Calls that are refused. */
+const invalid: readonly [called: string, call: () => unknown][] = [
+  ["submit without input", () => turns.submit("a", undefined as Any)],
+  ["open without a target", () => turns.open("a", { content: "x" }, undefined as Any)],
+  ["open with half a target", () => turns.open("a", { content: "x" }, { provider: "p" } as Any)],
+  ["open without input", () => turns.open("a", undefined as Any, { provider: "p", model: "m" })],
+  ["a session without an id", () => new openai.ThroughlineSession(throughline, undefined as Any)],
   [
     "a history without an id",
     () => new langchain.ThroughlineChatMessageHistory(throughline, undefined as Any),
-    "THROUGHLINE_INVALID",
   ],
   [
     "a session store without its fold",
     () => new claude.ThroughlineSessionStore(throughline, undefined as Any),
-    "THROUGHLINE_INVALID",
   ],
   [
     "a fork with options for ids",
     () => chats.fork("a", { messageId: "b" } as Any, undefined as Any),
-    "THROUGHLINE_INVALID",
   ],
+  ["a page without respond", () => aiSdk.chatRoutes(throughline, undefined as Any)],
+  ["no chat id", () => chats.forgottenAt(undefined as Any)],
+  ["usage without counts", () => sessions.update("a", undefined as Any)],
+  ["a target that is a number", () => sessions.resolve("a", 5 as Any)],
+  ["no interaction", () => workingMemory.of("a").append(undefined as Any)],
+  ["a feature without open", () => throughline.extend("a", undefined as Any)],
+];
+const misconfigured: typeof invalid = [
+  ["neither home nor storage", () => openThroughline({})],
   [
-    "a page without respond",
-    () => aiSdk.chatRoutes(throughline, undefined as Any),
-    "THROUGHLINE_INVALID",
+    "a saver with transcript: 5",
+    () => new langgraph.ThroughlineSaver(throughline, { transcript: 5 } as Any),
   ],
-  ["no chat id", () => chats.forgottenAt(undefined as Any), "THROUGHLINE_INVALID"],
-  ["usage without counts", () => sessions.update("a", undefined as Any), "THROUGHLINE_INVALID"],
-  ["a target that is a number", () => sessions.resolve("a", 5 as Any), "THROUGHLINE_INVALID"],
-  ["no interaction", () => workingMemory.of("a").append(undefined as Any), "THROUGHLINE_INVALID"],
-  [
-    "a feature without open",
-    () => throughline.extend("a", undefined as Any),
-    "THROUGHLINE_INVALID",
-  ],
-  ["neither home nor storage", () => openThroughline({}), "THROUGHLINE_CONFIGURATION"],
   [
     "an unknown word for logErrors",
     () => openThroughline({ storage: "memory", logErrors: "all" as Any }),
-    "THROUGHLINE_CONFIGURATION",
   ],
 ];
-
-for (const [called, call, code] of refused) {
-  test(`${called}: ${code}`, async () => {
-    const error = await thrownBy(call);
-    assertOurs(error, called);
-    assert.equal(isThroughlineError(error, code), true, String(error));
+for (const [code, calls] of [
+  ["THROUGHLINE_INVALID", invalid],
+  ["THROUGHLINE_CONFIGURATION", misconfigured],
+] as const) {
+  test(`calls that are refused with ${code}`, async () => {
+    for (const [called, call] of calls) {
+      const error = await thrownBy(call);
+      assertOurs(error, called);
+      assert.equal(isThroughlineError(error, code), true, `${called}: ${String(error)}`);
+    }
   });
 }

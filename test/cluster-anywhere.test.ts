@@ -156,19 +156,6 @@ for (const [name, openPlace] of places) {
     await assert.rejects(other.done, { code: "THROUGHLINE_ID_CONFLICT" });
   });
 
-  together("the same Idempotency-Key at both is one message", 2, async (join) => {
-    const { model, open } = held("Hi ", "there");
-    const [a, b] = [await join({ model }), await join()];
-    const key = { "idempotency-key": "once" };
-    const first = a.post(`${path}/messages`, { content: "Hello" }, key);
-    await until(() => model.requests.length === 1);
-    const second = b.post(`${path}/messages`, { content: "Hello" }, key);
-    open();
-    const [here, there] = [await jsonOf(await first, 200), await jsonOf(await second, 200)];
-    assert.equal(there.assistant.id, here.assistant.id);
-    assert.deepEqual(await contents(a), ["Hello", "Hi there"]);
-  });
-
   together(
     "a message that waits for another process is kept, and shown as waiting",
     2,
