@@ -2,13 +2,12 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
-import { fakeIo, keyboard, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { copiesOf, fakeIo, keyboard, runCli } from "./support/command-line.ts";
 
 /** A home whose chats are of two people, who said something at the same time. */
-async function homeOfTwo(t: TestContext): Promise<string> {
-  const home = join(temporaryDirectory(t), "home");
+const homeOfTwo = copiesOf(async (home) => {
   await using throughline = await openThroughline({ home });
   const said = { role: "user", content: "Hello", timestamp: "2026-01-02T13:30:00Z" } as const;
   for (const id of ["auckland", "here"]) await throughline.chats.append(id, [said]);
@@ -18,8 +17,7 @@ async function homeOfTwo(t: TestContext): Promise<string> {
   });
   fs.writeFileSync(join(home, "throughline.config.json"), '{"user_timezone": "UTC"}');
   await throughline.chats.setMetadata("auckland", { user_timezone: "Pacific/Auckland" });
-  return home;
-}
+});
 
 test("sessions show, and exports as Markdown and HTML, tell times in the chat's own zone, then in the configured one", async (t) => {
   const home = await homeOfTwo(t);

@@ -4,12 +4,10 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
-import { postTo, runCli, serveHere, temporaryDirectory } from "./support/command-line.ts";
+import { copiesOf, postTo, runCli, serveHere } from "./support/command-line.ts";
 
 /** Three chats; a folder stands in the place of the second one. */
-async function badHome(t: TestContext) {
-  const folder = temporaryDirectory(t);
-  const home = join(folder, "home");
+const homeWithFolder = copiesOf(async (home) => {
   {
     await using throughline = await openThroughline({ home });
     for (const chatId of ["a", "b", "c"]) {
@@ -20,7 +18,11 @@ async function badHome(t: TestContext) {
   const path = join(home, "chats", "b.jsonl");
   fs.rmSync(path);
   fs.mkdirSync(path);
-  return { home, out: join(folder, "out") };
+});
+
+async function badHome(t: TestContext) {
+  const home = await homeWithFolder(t);
+  return { home, out: join(home, "../out") };
 }
 
 test("doctor looks at every chat, and says that one is damaged with exit 1", async (t) => {

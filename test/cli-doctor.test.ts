@@ -1,19 +1,17 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { basename, join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
-import { runCli, temporaryDirectory } from "./support/command-line.ts";
+import { copiesOf, runCli } from "./support/command-line.ts";
 import { started } from "./support/moments-home.ts";
 
-async function homeWithChat(t: TestContext): Promise<string> {
-  const home = join(temporaryDirectory(t), "home");
+const homeWithChat = copiesOf(async (home) => {
   await using throughline = await openThroughline({ home });
   for (let n = 0; n < 3; n++) {
     await throughline.chats.append("local:me", [{ role: "user", content: `message ${n}` }]);
   }
-  return home;
-}
+});
 
 function logOf(home: string): string {
   const [name = ""] = fs.readdirSync(join(home, "chats"));

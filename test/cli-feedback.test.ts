@@ -6,29 +6,36 @@ import { type TestContext, test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
 import { keyPrefix } from "../src/moments/package/package-name.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
-import { startMoments } from "../src/moments/start-moments.ts";
-import { bytesUnder, fakeIo, Process, runCli, temporaryDirectory } from "./support/command-line.ts";
+import {
+  bytesUnder,
+  copiesOf,
+  fakeIo,
+  runCli,
+  serveHere,
+  temporaryDirectory,
+} from "./support/command-line.ts";
 import { noteOther } from "./support/loopback.ts";
+import { started } from "./support/moments-home.ts";
 import { S3Server } from "./support/s3/s3-server.ts";
 import { samplePackage } from "./support/s3/sample-package.ts";
 
 const joke = "Knock, knock";
 
 /** A home with a chat of one joke and one remark about it, agreed to be exported. */
-async function home(t: TestContext) {
-  const path = join(temporaryDirectory(t), "home");
-  const throughline = await openThroughline({ home: path });
+const homeWithJoke = copiesOf(async (path) => {
+  await using throughline = await openThroughline({ home: path });
   await throughline.chats.append("local:me", [
     { role: "user", content: "Tell me a joke", id: "m1", turn: "m1" },
     { role: "assistant", content: joke, id: "m2", turn: "m1" },
     { role: "user", content: "And the weather?", id: "m3", turn: "m3" },
     { role: "assistant", content: "It rains", id: "m4", turn: "m3" },
   ]);
-  const software = { name: "throughline", version: "0.0.0" };
-  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
-  const wording = consentWording;
-  await moments.agree({ messages: true, export: true, wording, by: "a test" });
-  await throughline.close();
+  const moments = await started(throughline, { consent: undefined });
+  await moments.agree({ messages: true, export: true, wording: consentWording, by: "a test" });
+});
+
+async function home(t: TestContext) {
+  const path = await homeWithJoke(t);
   const run = async (...args: string[]) => runCli(["feedback", ...args], { home: path });
   const ok = async (...args: string[]) => {
     const { code, out, err } = await run(...args);
@@ -122,17 +129,8 @@ test("a preserved package outlives a purge, and goes with the next one after it 
 test("export takes what the filters ask for, names what it leaves out and why, and writes a card", async (t) => {
   const at = await home(t);
   const [liked, taken] = [await at.record("--message", "m2"), await at.record("--message", "m4")];
-  const bad = [
-    "--sentiment",
-    "negative",
-    "--what",
-    "too short",
-    "--message",
-    "m2",
-    "--score",
-    "-1",
-  ];
-  const disliked = (await at.ok("record", ...bad)).trim();
+  const bad = "record --sentiment negative --what short --message m2 --score -1";
+  const disliked = (await at.ok(...bad.split(" "))).trim();
   await at.ok("retract", taken);
   const out = join(at.path, "..", "data");
   const { code, err } = await at.run("export", "--format", "kto", "--out", out);
@@ -259,8 +257,8 @@ test("a package of a chat that cannot be read keeps neither an export nor the ga
   await at.ok("export", "--format", "jsonl", "--out", out);
   const { rows, skipped } = readJson(join(out, "export-report.json"));
   assert.deepEqual([rows.total, skipped], [1, [{ name, reason: "unreadable_chat" }]]);
-  const serve = new Process(t, ["serve", "--port", "0"], { home: at.path });
-  const response = await fetch(`${await serve.url()}/api/feedback`);
+  const { url, stop } = await serveHere(t, at.path);
+  const response = await fetch(`${url}/api/feedback`);
   assert.equal(response.status, 200);
   const { packages } = (await response.json()) as { packages: Record<string, unknown>[] };
   const shown = packages.map((each) => [each["name"] === name, each["feedback"] !== null]);
@@ -268,6 +266,7 @@ test("a package of a chat that cannot be read keeps neither an export nor the ga
     [false, true],
     [true, false],
   ]);
+  await stop();
 });
 
 test("list, verify and export do and print the same while a server has the home", async (t) => {
@@ -294,19 +293,12 @@ test("list, verify and export do and print the same while a server has the home"
     return { said, files: bytesUnder(join(at.path, "..", out)) };
   };
   const free = await all("data");
-  const serve = new Process(t, ["serve", "--port", "0"], { home: at.path });
-  await serve.url();
+  const { stop } = await serveHere(t, at.path);
   assert.deepEqual(await all("atad"), free);
   const { skipped } = readJson(join(at.path, "..", "data", "export-report.json"));
-  assert.deepEqual(
-    skipped.find(({ name }: { name: string }) => name === erased),
-    {
-      name: erased,
-      reason: "removed_message",
-    },
-  );
-  serve.child.kill("SIGTERM");
-  assert.equal((await serve.ended()).code, 0);
+  const found = skipped.find(({ name }: { name: string }) => name === erased);
+  assert.deepEqual(found, { name: erased, reason: "removed_message" });
+  await stop();
 });
 
 test("a server that is gone in the middle of an export ends it, and leaves nothing of it", async (t) => {
@@ -393,8 +385,7 @@ test("in mode s3 what only the bucket has is listed and retracted, what was cut 
 
 async function agreeToUpload(path: string): Promise<void> {
   await using throughline = await openThroughline({ home: path });
-  const software = { name: "throughline", version: "0.0.0" };
-  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
+  const moments = await started(throughline, { consent: undefined });
   await moments.agree({ messages: true, upload: true, wording: consentWording, by: "a test" });
 }
 

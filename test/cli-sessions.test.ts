@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { openThroughline, type Throughline } from "../src/core/throughline.ts";
 import {
   bytesUnder,
   Collected,
+  copiesOf,
   fakeIo,
   keyboard,
   runCli,
@@ -17,11 +17,9 @@ import { systemError } from "./support/system-error.ts";
 
 // In this process: what a process adds is in the other tests of the command line.
 
-const template = fs.mkdtempSync(join(tmpdir(), "throughline-cli-"));
-after(() => fs.rmSync(template, { recursive: true, force: true }));
-
-before(async () => {
-  await inHome(template, async ({ chats, sessions }) => {
+/** A home with the chats `local:me` (two turns) and `work` (one message without an answer). */
+const homeWithChats = copiesOf((home) =>
+  inHome(home, async ({ chats, sessions }) => {
     await sessions.resolve("local:me", { provider: "ollama", model: "qwen3" });
     await chats.append("local:me", [
       { id: "m1", role: "user", content: "Where is the lighthouse?" },
@@ -34,16 +32,8 @@ before(async () => {
       transaction.message({ id: "w1", role: "user", content: "Are you there?" });
       transaction.set({ open_turn: { id: "w1", seq: transaction.seq, attempts: 1 } });
     });
-  });
-});
-
-/** A home with the chats `local:me` (two turns) and `work` (one message without an answer). */
-function homeWithChats(t: TestContext): string {
-  const home = join(temporaryDirectory(t), "home");
-  fs.cpSync(template, home, { recursive: true });
-  fs.rmSync(join(home, "lock.db"));
-  return home;
-}
+  }),
+);
 
 const idOf = ({ id }: { readonly id: string }) => id;
 
@@ -53,7 +43,7 @@ async function inHome<T>(home: string, work: (throughline: Throughline) => Promi
 }
 
 test("sessions list shows every chat, and --unanswered only those with a message that waits", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   const all = await runCli(["sessions", "list"], { home });
   assert.equal(all.code, 0);
   const [header, first, second] = all.out.split("\n");
@@ -71,7 +61,7 @@ test("sessions list shows every chat, and --unanswered only those with a message
 });
 
 test("sessions list --limit 1 gives a cursor, and --cursor goes on there", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   const list = async (...more: string[]) => {
     const { out } = await runCli(["sessions", "list", "--json", "--limit", "1", ...more], { home });
     return JSON.parse(out) as { chats: { chat_id: string }[]; cursor?: string };
@@ -85,7 +75,7 @@ test("sessions list --limit 1 gives a cursor, and --cursor goes on there", async
 });
 
 test("sessions show prints a chat with the ids of its messages, and no escape sequence of theirs", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   const { code, out } = await runCli(["sessions", "show", "local:me"], { home });
   assert.equal(code, 0);
   assert.match(out, /^Chat +local:me\n/);
@@ -96,7 +86,7 @@ test("sessions show prints a chat with the ids of its messages, and no escape se
 });
 
 test("sessions show --json has as many of the last messages as are asked for", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   for (const [count, ids] of [
     ["0", []],
     ["1", ["m4"]],
@@ -110,14 +100,12 @@ test("sessions show --json has as many of the last messages as are asked for", a
 });
 
 test("sessions search finds messages by the beginnings of words, chats by title and id, in one chat or all, counts, and says that there may be more", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   const search = (...args: string[]) => runCli(["sessions", "search", ...args], { home });
-  const idsOf = async (...args: string[]) =>
-    JSON.parse((await search("--json", ...args)).out).hits.map((hit: { message: object }) =>
-      idOf(hit.message as { id: string }),
-    );
-  assert.deepEqual(await idsOf("LIGHTHOUSE", "where"), ["m1"]);
-  assert.deepEqual(await idsOf("lighthouse", "--chat", "work"), []);
+  const json = async (...args: string[]) => JSON.parse((await search("--json", ...args)).out);
+  const { hits } = await json("LIGHTHOUSE", "where");
+  assert.deepEqual([hits.length, hits[0].message.id], [1, "m1"]);
+  assert.deepEqual((await json("lighthouse", "--chat", "work")).hits, []);
   const byWord = await search("lightho");
   assert.match(byWord.out, /m1/);
   assert.match(byWord.err, /^1 message in 1 chat\./);
@@ -130,6 +118,8 @@ test("sessions search finds messages by the beginnings of words, chats by title 
   for (const query of ["dentist", "work"]) {
     assert.match((await search(query)).out, /work .*Dentist appointments/, query);
   }
+  const { chats: found } = await json("dentist");
+  assert.deepEqual([found.length, found[0].chat_id], [1, "work"]);
   const none = "No message, title or chat id contains these words";
   for (const [query, says] of [
     ["nowhere", `${none}.\n`],
@@ -141,7 +131,7 @@ test("sessions search finds messages by the beginnings of words, chats by title 
 });
 
 test("sessions reset is for the active provider, --provider for the one that is named, --all for all", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   const counts = { messages: 1, cost_usd: 0, tokens: 5, outcome: "answered" } as const;
   const of = { ...counts, model: "m", generation: 1, bucket_generation: 1 };
   await inHome(home, async ({ sessions }) => {
@@ -169,7 +159,7 @@ test("sessions reset is for the active provider, --provider for the one that is 
 });
 
 test("sessions fork copies a chat up to a message, and refuses an id that is in use", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   const fork = () => runCli(["sessions", "fork", "local:me", "m2", "local:what-if"], { home });
   assert.match((await fork()).out, /^Created local:what-if with 2 messages\.\n$/);
   const again = await fork();
@@ -178,7 +168,7 @@ test("sessions fork copies a chat up to a message, and refuses an id that is in 
 });
 
 test("sessions forget without --yes is refused where nobody can be asked, and forgets nothing", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   const { code, err } = await runCli(["sessions", "forget", "local:me"], { home });
   assert.equal(code, 2);
   assert.match(err, /--yes/);
@@ -187,7 +177,7 @@ test("sessions forget without --yes is refused where nobody can be asked, and fo
 });
 
 test("sessions forget names the forks that keep a copy, and theirs", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   {
     await using throughline = await openThroughline({ home });
     const { chats } = throughline;
@@ -200,7 +190,7 @@ test("sessions forget names the forks that keep a copy, and theirs", async (t) =
 });
 
 test("a person who is asked forgets the chat with y, and keeps it with Enter or at the end of the input", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   for (const [typed, code] of [
     ["\n", 1],
     [undefined, 1],
@@ -219,7 +209,7 @@ test("a person who is asked forgets the chat with y, and keeps it with Enter or 
 });
 
 test("sessions export writes the same to stdout and to a new file, mode 0600, in each format, and overwrites nothing", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   for (const [format, first] of [
     ["jsonl", /^\{"_type":"metadata","key":"local:me",/],
     ["markdown", /^# Where is the lighthouse\?\n\nChat `local:me`\. /],
@@ -254,7 +244,7 @@ test("sessions export writes the same to stdout and to a new file, mode 0600, in
 });
 
 test("sessions erase leaves a mark and no bytes, says where else a message was, and what it did not reach: exit 1", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   await runCli(["sessions", "fork", "local:me", "m1", "copy"], { home });
   const erased = await runCli(["sessions", "erase", "local:me", "m1"], { home });
   assert.equal(erased.code, 0, erased.err);
@@ -273,8 +263,8 @@ test("sessions erase leaves a mark and no bytes, says where else a message was, 
 });
 
 test("sessions answer answers what waits, with --json as HTTP answers it, and then says that nothing does", async (t) => {
-  const home = homeWithChats(t);
-  const copy = homeWithChats(t);
+  const home = await homeWithChats(t);
+  const copy = await homeWithChats(t);
   const { code, out } = await runCli(["sessions", "answer", "work"], { home });
   assert.equal(code, 0);
   assert.match(out, /Are you there\?/);
@@ -288,7 +278,7 @@ test("sessions answer answers what waits, with --json as HTTP answers it, and th
 });
 
 test("sessions answer with a model that refuses ends with 1, and the message still waits", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   await using server = await openAiServer(() => ({ status: 401 }));
   const args = ["sessions", "answer", "work", "--model", `${server.url}#none`];
   const { code, out } = await runCli(args, { home });
@@ -303,7 +293,7 @@ for (const [fault, says] of [
   [systemError("ENOSPC", { name: "write" }), /^error: ENOSPC: .+ \[Error\]\nCheck the disk/],
 ] as const) {
   test(`sessions answer says on stderr that its output fails with: ${fault.message}`, async (t) => {
-    const home = homeWithChats(t);
+    const home = await homeWithChats(t);
     const output = new Collected();
     output._write = (_, __, done) => done(fault);
     output.on("error", () => undefined);
@@ -315,7 +305,7 @@ for (const [fault, says] of [
 }
 
 test("a message that failed can be answered until something else is said: then that is answered", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   await using server = await openAiServer(() => ({ status: 401 }));
   const args = ["chat", "--chat", "work", "--model", `${server.url}#none`];
   for (const words of ["first\n", "second\n"]) {
@@ -327,14 +317,14 @@ test("a message that failed can be answered until something else is said: then t
 });
 
 test("sessions dismiss leaves what waits without an answer", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   const dismiss = async () => (await runCli(["sessions", "dismiss", "work"], { home })).out;
   assert.equal(await dismiss(), "1 message stays unanswered.\n");
   assert.equal(await dismiss(), "There are no unanswered messages.\n");
 });
 
 test("a command on a chat that is not there says so, and makes none", async (t) => {
-  const home = homeWithChats(t);
+  const home = await homeWithChats(t);
   for (const line of [
     ...["show", "export", "reset", "clear", "answer", "dismiss"].map((name) => `${name} nobody`),
     ...["fork nobody m1 new", "erase nobody m1", "forget nobody --yes"],

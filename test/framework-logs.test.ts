@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import {
   type FrameworkLogs,
   frameworkLogs,
@@ -12,7 +12,7 @@ import { openMemoryStorage } from "../src/core/storage/memory/memory-storage.ts"
 import type { Storage } from "../src/core/storage/storage.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { copyCompanion } from "../src/postgres/move/copy-companion.ts";
-import { runCli, temporaryDirectory } from "./support/command-line.ts";
+import { copiesOf, runCli, temporaryDirectory } from "./support/command-line.ts";
 import { kept } from "./support/kept-storage.ts";
 
 const word = "lighthouse";
@@ -34,12 +34,10 @@ async function fill(storage: Storage): Promise<void> {
   await throughline.close();
 }
 
-async function filledHome(t: TestContext): Promise<string> {
-  const home = join(temporaryDirectory(t), "home");
+const filledHome = copiesOf(async (home) => {
   await using throughline = await openThroughline({ home });
   await fill(throughline.storage);
-  return home;
-}
+});
 
 test("erasing a message names what frameworks keep under the id of its chat, and of no other", async (t) => {
   const home = await filledHome(t);

@@ -1,10 +1,9 @@
 // Who spoke in a group, in every way in and out.
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { mcpHandler } from "../src/adapters/mcp/mcp.ts";
 import { openThroughline } from "../src/core/throughline.ts";
-import { bytesUnder, runCli, temporaryDirectory } from "./support/command-line.ts";
+import { bytesUnder, copiesOf, runCli } from "./support/command-line.ts";
 import { connectMcp } from "./support/mcp-clients.ts";
 import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
@@ -47,15 +46,13 @@ test("a name comes in by a message, a form and an append, and is shown", async (
   }
 });
 
-async function homeOfAnn(t: TestContext): Promise<string> {
-  const home = join(temporaryDirectory(t), "home");
+const homeOfAnn = copiesOf(async (home) => {
   await using throughline = await openThroughline({ home });
   await throughline.chats.append("group", [
     { id: "m1", role: "user", content: "Hello", name: "Ann <b>&" },
     { id: "m2", role: "assistant", content: "Hello Ann" },
   ]);
-  return home;
-}
+});
 
 test("the command line shows who spoke, and every export has it", async (t) => {
   const home = await homeOfAnn(t);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, beforeEach, type TestContext, test } from "node:test";
+import { after, type TestContext, test } from "node:test";
 import { LLMock } from "@copilotkit/aimock";
 import { openCompanion } from "../src/app/open-companion.ts";
 import { readEnvironment } from "../src/cli/env.ts";
@@ -23,9 +23,8 @@ import { jsonOf } from "./support/server-fixture.ts";
 
 // It speaks each provider's own protocol on one port of loopback.
 const mock = new LLMock({ port: 0, logLevel: "silent" });
-before(() => mock.start());
+await mock.start();
 after(() => mock.stop());
-beforeEach(() => mock.clearFixtures());
 
 const settings = () => ({
   ...{ openaiApiKey: "canary-key", openaiBaseUrl: `${mock.url}/v1` },
@@ -47,6 +46,7 @@ async function home(t: TestContext, model: string) {
     tools: offerSkills(moments.recorder, systemTimers),
   });
   t.after(async () => {
+    mock.clearFixtures();
     await turns.close(0);
     await throughline.close();
     rmSync(path, { recursive: true, force: true });
@@ -141,6 +141,7 @@ test("a companion of the command line offers the skills, and its packages say wh
     assert.match(JSON.stringify(latched?.["tools"]), /remember_positively.*remember_negatively/);
     assert.equal((await ask("/api/feedback/stats")).storage_reason, "unknown_mode");
   } finally {
+    mock.clearFixtures();
     await server.close();
     await close(0);
   }

@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
 import {
+  copiesOf,
   fakeIo,
   Process,
   postTo,
@@ -17,8 +18,7 @@ import { openAiServer } from "./support/openai-server.ts";
 const words = "xylophone";
 
 /** A home with two chats, one with a file of 3,000 bytes and one that is damaged, and what was set aside. */
-async function homeOf(t: TestContext): Promise<string> {
-  const home = join(temporaryDirectory(t), "home");
+const homeOf = copiesOf(async (home) => {
   {
     await using throughline = await openThroughline({ home });
     const { chats } = throughline;
@@ -36,8 +36,7 @@ async function homeOf(t: TestContext): Promise<string> {
   const bytes = fs.readFileSync(log);
   bytes[bytes.indexOf("1 of b")] = 0x39;
   fs.writeFileSync(log, bytes);
-  return home;
-}
+});
 
 /** Reads the text format, without labels that differ from run to run. */
 async function scrape(url: string) {

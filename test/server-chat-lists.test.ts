@@ -3,17 +3,16 @@ import assert from "node:assert/strict";
 import fs, { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import { openThroughline } from "../src/core/throughline.ts";
 import { type Companion, companion } from "./support/server-fixture.ts";
 
 const target = { provider: "scripted", model: "scripted" };
 
 const folder = mkdtempSync(join(tmpdir(), "throughline-lists-"));
-let c: Companion;
 
 /** A chat that is damaged and waits for an answer, one of each, and one that is well. */
-before(async () => {
+async function served(): Promise<Companion> {
   const home = join(folder, "home");
   const first = await openThroughline({ home, ...target });
   const { post } = await companion([], { throughline: first });
@@ -29,8 +28,9 @@ before(async () => {
   for (const id of ["both", "broken"]) damage(join(home, "chats"), id);
   const throughline = await openThroughline({ home, ...target });
   for (const id of ["both", "broken"]) await throughline.chats.messages(id);
-  c = await companion([], { throughline });
-});
+  return companion([], { throughline });
+}
+const c = await served();
 after(async () => {
   await c.throughline.close(); // reports of damage may still be written
   rmSync(folder, { recursive: true });

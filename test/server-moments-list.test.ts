@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, test } from "node:test";
 import sharp from "sharp";
 import { openThroughline } from "../src/core/throughline.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
@@ -12,14 +12,13 @@ import { momentsRoutes } from "../src/moments/routes.ts";
 import { started } from "./support/moments-home.ts";
 import { type Companion, companion, jsonOf, problemOf } from "./support/server-fixture.ts";
 
-let c: Companion;
 const home = mkdtempSync(join(tmpdir(), "throughline-list-"));
 
-before(async () => {
+async function served(): Promise<Companion> {
   const throughline = await openThroughline({ home, provider: "scripted", model: "scripted" });
   const moments = await started(throughline, { consent: undefined, persona: "You are kind." });
   const script = [["Green"], ["Blue"]];
-  c = await companion(script, { throughline, features: [momentsRoutes(moments)] });
+  const c = await companion(script, { throughline, features: [momentsRoutes(moments)] });
   const react = async (sentiment: string, what: string, more: object = {}) =>
     jsonOf(await c.post("/api/feedback", { sentiment, what, ...more }), 201);
   await jsonOf(await c.say("Tea?"), 200);
@@ -32,7 +31,9 @@ before(async () => {
   moments.recorder.frame(await sharp({ create: size }).jpeg().toBuffer());
   await jsonOf(await c.post("/api/chats/local%3Aother/messages", { content: "Sky?" }), 200);
   await react("positive", "Blue sky", { chat_id: "local:other", trigger: "Wow" });
-});
+  return c;
+}
+const c = await served();
 
 after(async () => {
   await c.server.close();

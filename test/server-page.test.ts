@@ -1,7 +1,7 @@
 // What can be told of the page without a browser.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { before, test } from "node:test";
+import { test } from "node:test";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { buildPage } from "../scripts/build-page.ts";
 import { companion, problemOf } from "./support/server-fixture.ts";
@@ -10,7 +10,7 @@ const token = "t".repeat(10) + "0123456789abcdefABCDEF".repeat(3);
 const views = ["/", "/chats", "/chats/local%3Ame", "/chats/a%2Fb", "/mood", "/waking"];
 const allViews = [...views, "/sessions", "/memory", "/moments"];
 
-before(() => buildPage());
+await buildPage();
 
 async function file(path: string): Promise<string> {
   const c = await companion();

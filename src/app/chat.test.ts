@@ -160,6 +160,12 @@ for (const [command, says, told, generation, ofOther] of [
   });
 }
 
+test("/clear leaves an empty page", async (t) => {
+  const companion = await companionOf(t, [["One."]]);
+  await talk(companion, fakeIo("first\n/clear\n"));
+  assert.deepEqual(await said(companion), []);
+});
+
 test("a model that does not answer is told of, the message is kept, and a script hears of it", async (t) => {
   const companion = await companionOf(t, [[unavailable], ["Back."]]);
   const io = fakeIo("hello\n/answer\n");

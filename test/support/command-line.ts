@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { PassThrough, Readable, Writable } from "node:stream";
-import type { TestContext } from "node:test";
+import { after, type TestContext } from "node:test";
 import { run } from "../../src/app/program.ts";
 import { readEnvironment } from "../../src/cli/env.ts";
 import type { EndSignal, Io } from "../../src/cli/io.ts";
@@ -35,6 +35,25 @@ export function temporaryDirectory(t: TestContext): string {
     fs.rmSync(path, { recursive: true, force: true });
   });
   return path;
+}
+
+/** A home that is filled for the first test of a file that asks for it. Each gets a copy of its own. */
+export function copiesOf(
+  fill: (home: string) => Promise<unknown>,
+): (t: TestContext) => Promise<string> {
+  const folder = fs.mkdtempSync(join(tmpdir(), "throughline-cli-"));
+  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  const template = join(folder, "home");
+  let filled: Promise<unknown> | undefined;
+  return async (t) => {
+    filled ??= fill(template);
+    await filled;
+    const home = join(temporaryDirectory(t), "home");
+    fs.cpSync(template, home, { recursive: true, preserveTimestamps: true });
+    fs.chmodSync(home, 0o700);
+    fs.rmSync(join(home, "lock.db"));
+    return home;
+  };
 }
 
 /** Keeps what is written, and tells when something is there. */
