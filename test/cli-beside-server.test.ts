@@ -2,23 +2,22 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openThroughline } from "../src/core/throughline.ts";
 import {
   bytesUnder,
+  copiesOf,
   fakeIo,
   Process,
   runCli,
   serveHere,
-  temporaryDirectory,
 } from "./support/command-line.ts";
 import { noteOther } from "./support/loopback.ts";
 import { openAiServer } from "./support/openai-server.ts";
 
 /** A home with chats in every state that the commands show. */
-async function homeWithChats(t: TestContext): Promise<string> {
-  const home = join(temporaryDirectory(t), "home");
+const homeWithChats = copiesOf(async (home) => {
   await using throughline = await openThroughline({ home });
   const { chats, sessions } = throughline;
   await chats.append("seen", [{ id: "s1", role: "user", content: "A lighthouse" }]);
@@ -45,8 +44,7 @@ async function homeWithChats(t: TestContext): Promise<string> {
       transaction.set({ open_turn: { id: "w1", seq: transaction.seq, attempts: 1 } });
     });
   }
-  return home;
-}
+});
 
 /** Replaces what differs from home to home: times, made ids, and runs. */
 const stable = (text: string) =>
@@ -101,10 +99,7 @@ const rows: readonly (readonly [line: string, input?: string])[] = [
 ];
 
 test("commands that read chats, change them or talk do and print the same on a free home and beside a server", async (t) => {
-  const free = await homeWithChats(t);
-  const served = join(free, "..", "served");
-  fs.cpSync(free, served, { recursive: true });
-  fs.rmSync(join(served, "lock.db"));
+  const [free, served] = [await homeWithChats(t), await homeWithChats(t)];
   const file = join(free, "..", "notes.txt");
   fs.writeFileSync(file, "tea\n");
   const { stop } = await serveHere(t, served, ["--token-file", join(served, "..", "token")]);
