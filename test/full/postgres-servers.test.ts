@@ -1,13 +1,19 @@
-// `throughline serve --store` as a cluster, on a PostgreSQL that waits for its disk.
+// `throughline serve --store` as a cluster.
 import assert from "node:assert/strict";
 import { randomInt } from "node:crypto";
 import { test } from "node:test";
 import { inKeptDirectory } from "../support/kill-harness.ts";
-import { clusterDatabase } from "../support/server-cluster-database.ts";
-import { killClusterUnderLoad } from "../support/server-cluster-load.ts";
-import { loseServers, manyCompanions, stopAndWake } from "../support/server-cluster-scenes.ts";
+import { killUnderLoad } from "../support/server-cluster-load.ts";
+import { loseServers, stopAndWake } from "../support/server-cluster-scenes.ts";
+import { noPostgres, withPostgres } from "../support/test-postgres.ts";
 
-const { skip, make } = await clusterDatabase();
+const skip = noPostgres();
+const server = skip === undefined ? await withPostgres() : undefined;
+/** A new database: to serve from, and to look into. */
+async function make() {
+  const url = (await server?.newDatabase()) ?? "";
+  return { store: `${url}?durability=process`, pool: server?.pool(url) ?? assert.fail() };
+}
 const serverKills = Number(process.env["THROUGHLINE_SERVER_KILLS"] ?? 10);
 const clientKills = Math.ceil(serverKills / 2);
 const seed = Number(process.env["THROUGHLINE_SEED"] ?? randomInt(1_000_000));
@@ -20,9 +26,10 @@ test(`what 4 servers of 200 chats acknowledged is there once and in order after 
 }, async (t) => {
   const { store } = await make();
   await inKeptDirectory(`seed ${seed}`, async (directory) => {
-    const counts = await killClusterUnderLoad({
+    const counts = await killUnderLoad({
       ...{ directory, store, servers: 4, clients: 4, workers: 12, chats: 200, hotChats: 12 },
       ...{ thinkMs: 300, serverKills, clientKills, answersBetween: 60, cutAtEnd: 40, seed },
+      readEvery: serverKills,
     });
     t.diagnostic(`seed ${seed}: ${JSON.stringify(counts)}`);
     // The last cut meets 40; a kill of one server may fall between turns where the machine is slow.
@@ -42,13 +49,6 @@ test("C6: a server that was stopped in two turns, of which another took over one
     t.diagnostic(`taken over after ${Math.round(waitedMs)} ms`);
     assert.ok(waitedMs < failoverMs);
   });
-});
-
-test("5 companions in one database see nothing of each other, and forgetting a chat of one leaves those of the others", {
-  skip,
-}, async () => {
-  const { store } = await make();
-  await inKeptDirectory("companions", (directory) => manyCompanions(5, { directory, store }));
 });
 
 test("a server that is killed beside a living one is no restart; when all were killed for 2 s it is a crash_recovery", {

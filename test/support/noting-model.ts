@@ -17,9 +17,9 @@ export interface Spoken {
   readonly words: string;
   /** The whole last message, with what the companion wanted it to know. */
   readonly heard: string;
-  /** By `process.hrtime.bigint()`, in nanoseconds, as what follows. */
-  readonly begunAt: bigint;
-  endedAt?: bigint;
+  /** By `performance.now()`, in milliseconds, as what follows. */
+  readonly begunAt: number;
+  endedAt?: number;
   /** Whoever asked went away before the end. */
   isCut?: boolean;
 }
@@ -57,7 +57,7 @@ export async function notingModel(pauseMs: () => number): Promise<NotingModel> {
     spoken.push(note);
     const closed = new Promise<void>((resolve) => response.once("close", resolve));
     void closed.then(() => {
-      note.endedAt = process.hrtime.bigint();
+      note.endedAt = performance.now();
       note.isCut = !response.writableFinished;
       look();
     });
@@ -119,7 +119,7 @@ function noteOf(body: string): Spoken {
   const heard = typeof last === "string" ? last : partsOf(last).join("\n");
   const words = /said\((\S+) [^)]*\)$/.exec(heard);
   if (words === null) throw new Error("nobody says such a thing");
-  return { chat: words[1] ?? "", words: words[0], heard, begunAt: process.hrtime.bigint() };
+  return { chat: words[1] ?? "", words: words[0], heard, begunAt: performance.now() };
 }
 
 const partsOf = (parts: unknown) => (parts as { text: string }[]).map(({ text }) => text);

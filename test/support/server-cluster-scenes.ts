@@ -9,7 +9,7 @@ import { type ClusterOptions, ClusterServer, startCluster } from "./server-clust
 type Options = Omit<ClusterOptions, "model">;
 
 /** Says something, and gives back the status and what was answered. */
-export async function post(url: string, path: string, body: object, key?: string) {
+async function post(url: string, path: string, body: object, key?: string) {
   const response = await fetch(url + path, {
     method: "POST",
     headers: {
@@ -36,7 +36,7 @@ async function told(url: string, chat: string, key: string) {
 }
 
 /** Asks again and again, until it is so. */
-export async function until<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
+async function until<T>(ask: () => Promise<T | undefined | false>): Promise<T> {
   for (;;) {
     const found = await ask();
     if (found !== undefined && found !== false) return found;
@@ -105,53 +105,6 @@ export async function stopAndWake(options: Options, pool: pg.Pool): Promise<numb
     assert.deepEqual(textsOf(await readChat(url, "left", 50)), exchange("left", "m1"));
   }
   return waitedMs;
-}
-
-/** Companions in one database: each server has its own, and says the same in the same chats. */
-export async function manyCompanions(count: number, options: Options): Promise<void> {
-  await using model = await notingModel(() => 1);
-  const names = Array.from({ length: count }, (_, index) => `companion ${index}/'é`);
-  const places = await Promise.all(
-    names.map((name, index) => {
-      const store = new URL(options.store);
-      store.searchParams.set("companion", name);
-      return ClusterServer.at(`own-${index}`, { ...options, store: store.href, model: model.name });
-    }),
-  );
-  try {
-    await Promise.all(places.map((server) => server.start()));
-    await Promise.all(places.map(({ url }, index) => talkAlone(url, index)));
-    await Promise.all(places.map(({ url }, index) => seesNothingElse(url, index)));
-    const [first, ...others] = places;
-    const response = await fetch(`${first?.url}/api/chats/shared`, {
-      method: "DELETE",
-      headers: { "content-type": "application/json" },
-    });
-    assert.equal(response.status, 200);
-    await Promise.all(others.map(({ url }, index) => seesNothingElse(url, index + 1)));
-  } finally {
-    await Promise.all(places.map((server) => server.kill()));
-  }
-}
-
-async function talkAlone(url: string, index: number): Promise<void> {
-  await told(url, "shared", `m${index}`);
-  await told(url, `own-${index}`, "m");
-  assert.equal((await post(url, "/api/person", { name: `Person ${index}` })).status, 200);
-}
-
-async function seesNothingElse(url: string, index: number): Promise<void> {
-  const { chats } = await getJson(url, "/api/chats?limit=100");
-  const ids = chats.map((row: { readonly chat_id: string }) => row.chat_id);
-  assert.deepEqual(ids.sort(), [`own-${index}`, "shared"]);
-  assert.deepEqual(textsOf(await readChat(url, "shared", 50)), exchange("shared", `m${index}`));
-  const found = await getJson(url, "/api/search?query=heard");
-  assert.equal(found.hits.length, 2);
-  const session = await getJson(url, "/api/session");
-  assert.deepEqual(
-    [session.last_person_seen, session.restart_type, session.total_sessions],
-    [`Person ${index}`, "fresh_start", 1],
-  );
 }
 
 /** How each boot of the companion is on record. */

@@ -1,4 +1,4 @@
-// Several real servers on one database, each a process with a home of its own, at addresses that stay.
+// Real servers, each a process with a home of its own, at addresses that stay: several on one database, or one on its home.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -10,13 +10,14 @@ import { compileCache, program } from "./program.ts";
 export interface ClusterOptions {
   /** Where homes and what the compiler keeps lie. */
   readonly directory: string;
-  readonly store: string;
+  /** The database; without it a server's chats are in its home. */
+  readonly store?: string | undefined;
   readonly model: string;
   /**
    * How long a lease outlives its holder. Without it the servers are those of the command line, whose
    * leases last 5 s.
    */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
 }
 
 const programs = {
@@ -27,17 +28,17 @@ const programs = {
 /** One place of the cluster: its processes come and go, its address and its home stay. */
 export class ClusterServer {
   readonly url: string;
+  readonly home: string;
   readonly #port: number;
-  readonly #home: string;
   readonly #options: ClusterOptions;
   #process: Child | undefined;
 
   private constructor(name: string, port: number, options: ClusterOptions) {
     this.url = `http://127.0.0.1:${port}`;
     this.#port = port;
-    this.#home = join(options.directory, name);
+    this.home = join(options.directory, name);
     this.#options = options;
-    fs.mkdirSync(this.#home, { recursive: true, mode: 0o700 });
+    fs.mkdirSync(this.home, { recursive: true, mode: 0o700 });
   }
 
   /** A place where nothing runs yet. */
@@ -59,7 +60,8 @@ export class ClusterServer {
   async start(): Promise<number> {
     const { store, model, leaseMs, directory } = this.#options;
     const command = leaseMs === undefined ? programs.commandLine : programs.quick;
-    const where = ["--home", this.#home, "--port", String(this.#port), "--store", store];
+    const where = ["--home", this.home, "--port", String(this.#port)];
+    if (store !== undefined) where.push("--store", store);
     const env = {
       ...{ HOME: directory, PATH: "", LOG_LEVEL: "warn", THROUGHLINE_MODEL: model },
       ...{ TEST_LEASE_MS: String(leaseMs ?? ""), NODE_COMPILE_CACHE: compileCache },
@@ -70,15 +72,14 @@ export class ClusterServer {
     return performance.now() - started.startedAt;
   }
 
-  /** SIGKILL: resolves when the process is gone. */
-  async kill(): Promise<void> {
-    await this.#process?.kill();
+  /** Resolves when the process is gone. @returns its exit code; `null` if the signal ended it. */
+  async kill(signal: NodeJS.Signals = "SIGKILL"): Promise<number | null | undefined> {
+    return (await this.#process?.kill(signal))?.code;
   }
 
   /** Tells it to end, and waits until it has. */
   async end(): Promise<void> {
-    const { code } = (await this.#process?.kill("SIGTERM")) ?? {};
-    assert.equal(code, 0, this.errors);
+    assert.equal(await this.kill("SIGTERM"), 0, this.errors);
   }
 
   /** SIGSTOP or SIGCONT. */

@@ -24,9 +24,9 @@ const settings = resolveSettings({ home, store }, readEnvironment());
 const logger = openLog(settings.logLevel, "info");
 const location = parsePostgresUrl(store, "--store");
 const { pool, end: endPool } = await openPool(location);
-const { companion } = location;
+const { companion, durability } = location;
 const leaseMs = Number(process.env["TEST_LEASE_MS"]);
-const storage = await openPostgresStorage({ pool, companion, leaseMs, logger });
+const storage = await openPostgresStorage({ pool, companion, durability, leaseMs, logger });
 const { model: standard, models } = settings;
 const responders = await ResponderRegistry.open({
   settings: models,
