@@ -2,23 +2,25 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type pg from "pg";
 import { serverOf } from "../../test/support/postgres-logs.ts";
 import { databaseOf } from "../../test/support/test-database.ts";
-import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
+import { testDatabase } from "../../test/support/test-postgres.ts";
 import { WatchedPool } from "../../test/support/watched-pool.ts";
 import type { Loss } from "../../test/support/wrapped-pool.ts";
-import { type ErrorCode, errorName, isThroughlineError } from "../core/errors.ts";
+import { errorName } from "../core/errors.ts";
 import { nameText } from "../core/storage/leases.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
-import { everything, message, messages, numbered } from "../testing/log-store-contract-fixtures.ts";
+import {
+  everything,
+  message,
+  messages,
+  numbered,
+  refuses,
+} from "../testing/log-store-contract-fixtures.ts";
 import { seededRandom } from "../testing/random.ts";
 import { ensureSchema } from "./schema.ts";
 
-const skip = noPostgres();
-const server = skip === undefined ? await withPostgres() : undefined;
-const url = (await server?.newDatabase()) ?? "";
-const pool = server?.pool(url, { max: 8 }) as pg.Pool;
+const { skip, pool } = await testDatabase({ max: 8 });
 let count = 0;
 
 before(async () => {
@@ -63,13 +65,6 @@ async function whileLocked(companion: string, work: () => Promise<void>): Promis
 const groups = ({ asked }: WatchedPool) =>
   asked.filter((name) => name === "throughline_append_group").length;
 
-async function rejects(code: ErrorCode, call: Promise<unknown>): Promise<void> {
-  await assert.rejects(call, (error) => {
-    assert.ok(isThroughlineError(error, code), `${code}, not ${String(error)}`);
-    return true;
-  });
-}
-
 test("appends that come while one is on its way go together, by one statement", {
   skip,
 }, async () => {
@@ -98,8 +93,8 @@ test("what stands against one append of a group stands against no other", { skip
   const inPart = log.append("f", messages(2, 4));
   letGo();
   await Promise.all([
-    rejects("THROUGHLINE_CONFLICT", atWrongSeq),
-    rejects("THROUGHLINE_ID_CONFLICT", ofUsedId),
+    refuses("THROUGHLINE_CONFLICT", atWrongSeq),
+    refuses("THROUGHLINE_ID_CONFLICT", ofUsedId),
   ]);
   const seqs = await Promise.all([first, repeated, ofNewLog, plain, inPart]);
   assert.deepEqual(seqs, [3, 2, 4, 3, 4]);
@@ -129,7 +124,7 @@ test("an append under a lease that was lost is fenced in a group, the others are
   const without = log.append("e", messages(3, 3));
   const atTheEnd = log.append("d", messages(3, 3), { expectedSeq: 2 });
   letGo();
-  await rejects("THROUGHLINE_FENCED", fenced);
+  await refuses("THROUGHLINE_FENCED", fenced);
   assert.deepEqual(await Promise.all([first, ours, without, atTheEnd]), [3, 3, 3, 3]);
   assert.deepEqual(await everything(log, "c"), numbered(messages(1, 2)));
 });
@@ -159,7 +154,7 @@ test("a record that the database refuses takes no other append with it", { skip 
   const poison = log.append("b", [message("poison")]);
   const others = [..."cdef"].map((key) => log.append(key, messages(3, 3)));
   letGo();
-  await rejects("THROUGHLINE_CONFIGURATION", poison);
+  await refuses("THROUGHLINE_CONFIGURATION", poison);
   assert.deepEqual(await Promise.all([first, ...others]), [3, 3, 3, 3, 3]);
   await pool.query("alter table throughline.records drop constraint no_poison");
 });
@@ -181,7 +176,7 @@ for (const [loss, again] of [
     const atWrongSeq = log.append("b", messages(3, 3), { expectedSeq: 1 });
     const others = [..."cdef"].map((key) => log.append(key, messages(3, 4), { expectedSeq: 2 }));
     letGo();
-    await rejects("THROUGHLINE_CONFLICT", atWrongSeq);
+    await refuses("THROUGHLINE_CONFLICT", atWrongSeq);
     assert.deepEqual(await Promise.all([first, ...others]), [3, 4, 4, 4, 4]);
     for (const key of "cdef") {
       assert.deepEqual(await everything(log, key), numbered(messages(1, 4)), key);
@@ -230,7 +225,7 @@ test("what a lost group stored under a lease is stored, whoever holds the log wh
   const others = [..."bc"].map((key) => log.append(key, messages(3, 3)));
   letGo();
   assert.deepEqual(await Promise.all([first, ...others]), [3, 3, 3]);
-  await rejects("THROUGHLINE_FENCED", log.append("b", messages(4, 4)));
+  await refuses("THROUGHLINE_FENCED", log.append("b", messages(4, 4)));
 });
 
 test("a group of which nobody knows whether it was stored is answered only when that is certain", {

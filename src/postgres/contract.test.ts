@@ -1,14 +1,8 @@
 import { test } from "node:test";
-import { searchContract } from "../../test/support/contracts/search.ts";
+import { everyContract } from "../../test/support/contracts/every.ts";
 import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
 import type { Storage } from "../core/storage/storage.ts";
-import {
-  documentStoreContract,
-  fileStoreContract,
-  leaseContract,
-  logStoreContract,
-  testContract,
-} from "../testing/testing.ts";
+import { testContract } from "../testing/testing.ts";
 import { openPostgresStorage } from "./postgres.ts";
 
 const reason = noPostgres();
@@ -28,14 +22,7 @@ if (reason !== undefined) {
     companions.set(storage, companion);
     return storage;
   };
-  const contracts = [
-    logStoreContract,
-    searchContract,
-    documentStoreContract,
-    fileStoreContract,
-    leaseContract,
-  ];
-  for (const { name, clauses } of contracts) {
+  for (const { name, clauses } of everyContract) {
     const sample = clauses.filter((_clause, index) => index % step === 0);
     testContract(
       { name, clauses: sample },

@@ -4,31 +4,25 @@ import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
 import { databaseOf } from "../../test/support/test-database.ts";
-import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
+import { testDatabase } from "../../test/support/test-postgres.ts";
 import { systemClock } from "../core/clock.ts";
-import { type ErrorCode, isThroughlineError } from "../core/errors.ts";
 import { silentLogger } from "../core/logger.ts";
 import { systemTimers, type Timers } from "../core/timers.ts";
-import { contractProjection, listed, message } from "../testing/log-store-contract-fixtures.ts";
+import {
+  contractProjection,
+  listed,
+  message,
+  refuses,
+} from "../testing/log-store-contract-fixtures.ts";
 import type { Database } from "./database.ts";
 import { errorClass, errorCode } from "./error-class.ts";
 import type { PostgresClient, PostgresPool } from "./pool.ts";
 import { openPostgresStorage } from "./postgres.ts";
 
-const skip = noPostgres();
-const server = skip === undefined ? await withPostgres() : undefined;
-const url = (await server?.newDatabase()) ?? "";
+const { skip, server, url, pool } = await testDatabase();
 const newPool = (options?: pg.PoolConfig) => server?.pool(url, options) as pg.Pool;
-const pool = newPool();
 const shared = databaseOf(pool);
 const now = () => performance.now();
-
-function rejects(code: ErrorCode, call: Promise<unknown>): Promise<void> {
-  return assert.rejects(call, (error) => {
-    assert.ok(isThroughlineError(error, code), `${code}, not ${String(error)}`);
-    return true;
-  });
-}
 
 /** Raises this error on the server the first time, and answers the second. */
 async function raisedOnce(database: Database, sqlState: string): Promise<number> {
@@ -67,7 +61,7 @@ for (const [sqlState, what, code] of [
   ["42P01", "a missing table", "THROUGHLINE_CONFIGURATION"],
 ] as const) {
   test(`${what} (${sqlState}) is ${code} at once, and is not tried again`, { skip }, async () => {
-    await rejects(code, raisedOnce(shared, sqlState));
+    await refuses(code, raisedOnce(shared, sqlState));
   });
 }
 
@@ -138,7 +132,7 @@ test("a statement that takes longer than its deadline of 150 ms is UNAVAILABLE, 
   skip,
 }, async () => {
   const started = now();
-  await rejects(
+  await refuses(
     "THROUGHLINE_UNAVAILABLE",
     databaseOf(newPool({ max: 1 }), 300).query({ text: "select pg_sleep(20) as slow_statement" }),
   );
@@ -155,7 +149,7 @@ test("a statement that takes longer than its deadline of 150 ms is UNAVAILABLE, 
 test("a database without fsync is refused, and opened at the durability `process`", {
   skip: skip ?? (process.env["DATABASE_URL"] === undefined ? false : "a server of others"),
 }, async () => {
-  await rejects("THROUGHLINE_CONFIGURATION", openPostgresStorage({ pool }));
+  await refuses("THROUGHLINE_CONFIGURATION", openPostgresStorage({ pool }));
   await (await openPostgresStorage({ pool, durability: "process" })).close();
 });
 
@@ -230,7 +224,7 @@ test("a document that was set aside is kept until it is deleted or its copies ar
   }
 });
 
-test("each of two companions sees nothing of the other's logs and documents", {
+test("each of two companions sees nothing of the other's logs, documents, files and leases", {
   skip,
 }, async () => {
   const open = (companion: string) =>
@@ -246,11 +240,20 @@ test("each of two companions sees nothing of the other's logs and documents", {
   assert.deepEqual(logB && (await listed(logB)), []);
   assert.equal(await logB?.find("telegram:42", "m1"), undefined);
   assert.deepEqual(await documentsB?.keys(), []);
+  await ada.files("chats").put("telegram:42", Buffer.from("a picture"));
+  assert.deepEqual(await bob.files("chats").list("telegram:42"), []);
+  const lease = await ada.leases.acquire({ collection: "chats", key: "telegram:42" });
+  assert.notEqual(
+    await bob.leases.tryAcquire({ collection: "chats", key: "telegram:42" }),
+    undefined,
+  );
   assert.equal(await logB?.append("telegram:42", [message("m1", "other words")]), 1);
   assert.equal(await logB?.delete("telegram:42"), true);
   assert.equal(await documentsB?.delete("state"), false);
   assert.equal((await logA?.tail("telegram:42", 1))?.seq, 1);
   assert.equal((await documentsA?.read("state"))?.revision, 1);
+  assert.equal((await ada.files("chats").list("telegram:42")).length, 1);
+  assert.equal(lease.lost.aborted, false);
 });
 
 test("an idle connection that ends is logged by the storage that was opened last on the pool", {

@@ -1,18 +1,15 @@
 // What a cluster leaves in the database, and what it does when the database is away.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
+import { testDatabase } from "../../test/support/test-postgres.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Timers } from "../core/timers.ts";
 import { contractProjection, messages } from "../testing/log-store-contract-fixtures.ts";
 import { openPostgresStorage, type PostgresPool } from "./postgres.ts";
 
-const reason = noPostgres();
+const { skip: reason, server, url, pool: admin } = await testDatabase();
 const skip = reason === undefined ? {} : { skip: reason };
-const server = reason === undefined ? await withPostgres() : undefined;
-const url = (await server?.newDatabase()) ?? "";
-const admin = server?.pool(url);
 let count = 0;
 
 const chat = { collection: "chats", key: "telegram:42" };
@@ -56,7 +53,7 @@ function newCompanion(): string {
 }
 
 async function rows(text: string, values: unknown[]): Promise<readonly Record<string, unknown>[]> {
-  return (await admin?.query(text, values))?.rows ?? [];
+  return (await admin.query(text, values)).rows;
 }
 
 const endConnections = `select pg_terminate_backend(pid) from pg_stat_activity
@@ -143,7 +140,7 @@ test(
     await using storage = await join({ companion });
     await storage.logs("chats", contractProjection).append(chat.key, messages(1, 1));
     const lease = await storage.leases.acquire(chat);
-    const waiting = await (admin ?? assert.fail()).connect();
+    const waiting = await admin.connect();
     try {
       await waiting.query("begin");
       const note = "update throughline.logs set wanted = true where companion = $1";
@@ -195,11 +192,9 @@ test(
     const companion = newCompanion();
     await using storage = await join({ companion });
     await storage.logs("chats", contractProjection).append(chat.key, messages(1, 1));
-    const client = await admin?.connect();
-    await client?.query("begin");
-    await client?.query("select from throughline.logs where companion = $1 for update", [
-      companion,
-    ]);
+    const client = await admin.connect();
+    await client.query("begin");
+    await client.query("select from throughline.logs where companion = $1 for update", [companion]);
     const asking = storage.leases.tryAcquire(chat);
     const waits = `select from pg_stat_activity
       where application_name = $1 and wait_event_type = 'Lock'`;
@@ -209,9 +204,9 @@ test(
     await rows(joins, [companion]);
     const takes = `update throughline.logs set owner = 'late',
       epoch = (extract(epoch from clock_timestamp()) * 1000000)::bigint where companion = $1`;
-    await client?.query(takes, [companion]);
-    await client?.query("commit");
-    client?.release();
+    await client.query(takes, [companion]);
+    await client.query("commit");
+    client.release();
     assert.equal(await asking, undefined);
     assert.deepEqual(
       (await leaseRows(companion)).map(({ owner }) => owner),

@@ -68,18 +68,6 @@ test("a server that refuses to listen refuses the opening, and keeps no connecti
   assert.equal(clients[0]?.isReleased, true);
 });
 
-test("notifications of its channel are received, of another they are not", async () => {
-  const { clients, events, listener } = listening();
-  await listener.open();
-  clients[0]?.emit("notification", { channel: "ours", payload: "one" });
-  clients[0]?.emit("notification", { channel: "others", payload: "two" });
-  clients[0]?.emit("notification", { channel: "ours" });
-  assert.deepEqual(events, ["one", ""]);
-  assert.equal(clients[0]?.asked.at(-1), 'listen "ours"');
-  listener.close();
-  assert.equal(clients[0]?.isReleased, true);
-});
-
 test("a lost connection is replaced at once, and what comes over the old one is passed over", async () => {
   const { clients, events, listener, timers } = listening();
   await listener.open();

@@ -1,31 +1,14 @@
-// F1: whichever answer of the database is lost, the call ends as if nothing had happened, and nothing is
-// stored twice. Every other call, and lost requests: test/full/postgres-lost-replies.test.ts.
+// F1: an answer of the database that is lost while another process writes. Every call whose connection is cut at any
+// message: test/full/postgres-cuts.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type pg from "pg";
-import { endsAsWithoutLoss, storeCalls } from "../../test/support/lost-replies.ts";
-import { databaseOf } from "../../test/support/test-database.ts";
-import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
+import { testDatabase } from "../../test/support/test-postgres.ts";
 import { lostConnection, WrappedPool } from "../../test/support/wrapped-pool.ts";
 import { erased, logsOf, message } from "../testing/log-store-contract-fixtures.ts";
 import type { PostgresPool } from "./pool.ts";
 import { openPostgresStorage } from "./postgres.ts";
-import { ensureSchema } from "./schema.ts";
 
-const skip = noPostgres();
-const server = skip === undefined ? await withPostgres() : undefined;
-const pool = server?.pool(await server.newDatabase()) as pg.Pool;
-if (skip === undefined) await ensureSchema(databaseOf(pool));
-
-for (const name of ["an append that hides a message", "an erasure"]) {
-  test(
-    `${name} whose reply is lost at any statement ends as it does without a loss`,
-    {
-      skip,
-    },
-    () => endsAsWithoutLoss(pool, storeCalls[name]!, "reply"),
-  );
-}
+const { skip, pool } = await testDatabase();
 
 test("an erasure whose answer is lost is no conflict with what was appended since, and keeps its head", {
   skip,

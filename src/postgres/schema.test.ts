@@ -1,20 +1,16 @@
 // F7: 20 at once, and killed at every statement.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type pg from "pg";
 import { databaseOf } from "../../test/support/test-database.ts";
-import { noPostgres, withPostgres } from "../../test/support/test-postgres.ts";
+import { testDatabase } from "../../test/support/test-postgres.ts";
 import { WrappedPool } from "../../test/support/wrapped-pool.ts";
 import { errorName, isThroughlineError } from "../core/errors.ts";
 import { contractProjection, found, message } from "../testing/log-store-contract-fixtures.ts";
 import { openPostgresStorage } from "./postgres.ts";
 import { ensureSchema, schemaVersion } from "./schema.ts";
 
-const skip = noPostgres();
-const server = skip === undefined ? await withPostgres() : undefined;
-const url = (await server?.newDatabase()) ?? "";
-const pool = server?.pool(url) as pg.Pool;
+const { skip, server, url, pool } = await testDatabase();
 const durability = "process";
 
 /** Asserts that what the database has is whole: the storage needs nothing more. */
@@ -104,45 +100,6 @@ test("a role that may not create the schema is told that", { skip }, async (t) =
     code: "THROUGHLINE_CONFIGURATION",
     message: /^the schema is not there, and this role may not create it: .* \(42501\)$/,
   });
-});
-
-test("the rights of the guide are enough, also on a table of a later version; without one a start says which", {
-  skip,
-}, async (t) => {
-  const database = new URL((await server?.newDatabase()) ?? "");
-  const as = (role: string) => {
-    const at = new URL(database);
-    at.username = role;
-    return server?.pool(at.href) as pg.Pool;
-  };
-  const admin = server?.pool(database.href) as pg.Pool;
-  const [owner, app] = [as("throughline_owner"), as("throughline_app")];
-  const guide = readFileSync(new URL("../../docs/guides/postgresql.md", import.meta.url), "utf8");
-  const section = guide.slice(guide.indexOf("## Least privilege"), guide.indexOf("**Schema.**"));
-  const [create, grant] = [...section.matchAll(/```sql\n(.*?)```/gs)].map(([, text]) => text ?? "");
-  for (const role of create?.match(/create role [^;]*;/g) ?? []) await admin.query(role);
-  t.after(async () => {
-    await admin.query("reassign owned by throughline_owner to current_user");
-    for (const role of ["throughline_owner", "throughline_app"]) {
-      await admin.query(`drop owned by ${role}`);
-      await admin.query(`drop role ${role}`);
-    }
-  });
-  await admin.query(`alter database ${database.pathname.slice(1)} owner to throughline_owner`);
-  await (await openPostgresStorage({ pool: owner, durability })).close();
-  await owner.query(grant ?? "");
-  const storage = await openPostgresStorage({ pool: app, durability });
-  await storage.files("chats").put("telegram:42", Buffer.from("a picture"));
-  await storage.close();
-  await owner.query("create table throughline.later (id text)");
-  await app.query("insert into throughline.later values ('a')");
-  for (const right of ["select", "insert", "update", "delete"]) {
-    await owner.query(`revoke ${right} on throughline.files from throughline_app`);
-    await assert.rejects(openPostgresStorage({ pool: app, durability }), {
-      code: "THROUGHLINE_CONFIGURATION",
-      message: new RegExp(`^this role may not .*${right} on throughline.files.*: grant it`),
-    });
-  }
 });
 
 test("beside a later version that only added something, this one works on", { skip }, async () => {

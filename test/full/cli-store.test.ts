@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
 import pg from "pg";
-import { fakeIo, runCli, temporaryDirectory } from "../support/command-line.ts";
+import { fakeIo, Process, runCli, temporaryDirectory } from "../support/command-line.ts";
 import { noPostgres, startPostgres, type TestServer } from "../support/test-postgres.ts";
 
 const skip = noPostgres() ?? false;
@@ -196,7 +196,7 @@ function documentedStatements(): readonly (readonly string[])[] {
   return blocks.map(([, sql = ""]) => sql.split(";\n").filter((each) => each.trim() !== ""));
 }
 
-test("the roles and rights of docs/guides/postgresql.md are enough to create the schema, to serve and to vacuum, and no more", {
+test("the roles and rights of docs/guides/postgresql.md are enough to create the schema, to serve and to vacuum, and no more; without one a command says which", {
   skip,
 }, async (t) => {
   const { home } = places(t);
@@ -227,8 +227,15 @@ test("the roles and rights of docs/guides/postgresql.md are enough to create the
   await ok(["sessions", "forget", "local:me", "--yes", "--store", app], home);
   const doctor = await ok(["doctor", "--store", app], home);
   assert.doesNotMatch(doctor, /superuser/);
-  await run(owner, vacuum);
+  await run(owner, [...(vacuum ?? []), "create table throughline.later (id text)"]);
+  await run(app, ["insert into throughline.later values ('a')"]); // a table of a later version
   await assert.rejects(run(app, ["create table throughline.mine (a int)"]), { code: "42501" });
+  for (const right of ["select", "insert", "update", "delete"]) {
+    await run(owner, [`revoke ${right} on throughline.files from throughline_app`]);
+    const { err } = await runCli(["sessions", "list", "--store", app], { home });
+    const says = `this role may not .*${right} on throughline.files.*: grant it`;
+    assert.match(err, new RegExp(`${says}.*THROUGHLINE_CONFIGURATION`));
+  }
 });
 
 test("no table of the database holds what was only in the URL", { skip }, async (t) => {
@@ -240,4 +247,42 @@ test("no table of the database holds what was only in the URL", { skip }, async 
   const { rows } = await client.query("select body from throughline.records");
   await client.end();
   assert.ok(rows.length > 0 && rows.every(({ body }) => !String(body).includes(password)));
+});
+
+test("two servers with one home and one database serve the same chats; one of them keeps moments", {
+  skip,
+}, async (t) => {
+  const { home, store } = places(t);
+  const start = async () => {
+    const args = ["serve", "--port", "0", "--store", store];
+    const running = new Process(t, args, { home, variables: { LOG_LEVEL: "warn" } });
+    await running.out.has(/listening on \S+ \(store postgres:/);
+    return { running, url: /on (\S+) /.exec(running.out.text)?.[1] ?? "" };
+  };
+  const first = await start();
+  const second = await start();
+  assert.match(second.running.err.text, /another process records the moments of this home/);
+  const sent = await fetch(`${first.url}/api/chats/a/messages`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ content: "hello" }),
+  });
+  assert.equal(sent.status, 200);
+  const metrics = await (await fetch(`${first.url}/metrics`)).text();
+  assert.match(metrics, /^throughline_postgres_connections [1-9]/m);
+  assert.match(metrics, /^# TYPE throughline_lease_waits_total counter$/m);
+  const { messages } = (await (await fetch(`${second.url}/api/chats/a/messages`)).json()) as {
+    messages: { content: string }[];
+  };
+  assert.equal(messages[0]?.content, "hello");
+  const locked = await runCli(["export", "--store", store, "--to", join(home, "../x")], { home });
+  assert.match(
+    locked.err,
+    /a server runs this companion on the source.*THROUGHLINE_LOCKED\]\nStop every `throughline serve`/,
+  );
+  for (const { running } of [first, second]) {
+    running.child.kill("SIGTERM");
+    assert.equal((await running.ended()).code, 0, running.err.text);
+    assert.ok(!`${running.out.text}${running.err.text}`.includes(password));
+  }
 });

@@ -141,20 +141,6 @@ const doors: Readonly<Record<string, (...args: string[]) => Promise<unknown>>> =
       note((await packages.save(momentOf(number, { frames: 12, samples: 8_000 }))).name);
     }
   },
-
-  /** Starts on a database, writes one message under its own companion, and ends. */
-  async postgres(connectionString = "", companion = "") {
-    const { default: pg } = await import("pg");
-    const { openPostgresStorage } = await import("../../src/postgres/postgres.ts");
-    const { contractProjection, message } = await import(
-      "../../src/testing/log-store-contract-fixtures.ts"
-    );
-    const pool = new pg.Pool({ connectionString, max: 2 });
-    const storage = await openPostgresStorage({ pool, companion, durability: "process" });
-    await storage.logs("chats", contractProjection).append("telegram:42", [message("m1")]);
-    await storage.close();
-    await pool.end();
-  },
 };
 
 const run = doors[door];

@@ -10,6 +10,7 @@ import {
   listed,
   logsOf,
   message,
+  removal,
 } from "../../src/testing/log-store-contract-fixtures.ts";
 import { type Direction, type FaultPlan, PostgresProxy } from "./postgres-proxy.ts";
 
@@ -32,7 +33,14 @@ interface CutCall {
   readonly after?: (both: Both, key: string) => Promise<unknown>;
   /** The ids of its records tell whether it was stored. */
   readonly isSettledByRepeating?: true;
+  /** It goes the way of another call: its connection is cut, and does nothing else. */
+  readonly isOnlyCut?: true;
 }
+
+const onlyCut = (call: CutCall["call"], after?: CutCall["after"]): CutCall => ({
+  ...{ call, isOnlyCut: true },
+  ...(after === undefined ? {} : { after }),
+});
 
 /** Whether another process gets the lease: it does not while somebody holds it. */
 async function isFree({ other }: Both, key: string): Promise<boolean> {
@@ -63,6 +71,28 @@ export const cutCalls: Readonly<Record<string, CutCall>> = {
     call: ({ mine }, key) => logsOf(mine).append(key, [message("m3")]),
     after: async (both, key) => assert.equal(await isFree(both, key), false),
   },
+  "an append that begins a log": onlyCut(
+    ({ mine }, key) => logsOf(mine).append(`${key} new`, [message("m1")], { expectedSeq: 0 }),
+    ({ other }, key) => everything(logsOf(other), `${key} new`),
+  ),
+  "an append that hides a message": onlyCut(({ mine }, key) =>
+    logsOf(mine).append(key, [removal("r1", "m1")]),
+  ),
+  "an append at a wrong seq": onlyCut(({ mine }, key) =>
+    logsOf(mine).append(key, [message("m3")], { expectedSeq: 1 }),
+  ),
+  "an append under a used id": onlyCut(({ mine }, key) =>
+    logsOf(mine).append(key, [message("m2", "other words")]),
+  ),
+  "an erasure at a wrong seq": onlyCut(({ mine }, key) =>
+    logsOf(mine).erase(key, ["m1"], { expectedSeq: 1, head }),
+  ),
+  "the reading of a log": onlyCut(async ({ mine }, key) => [
+    await logsOf(mine).tail(key, 10),
+    await logsOf(mine).page(key, { after: 1, limit: 10 }),
+    (await logsOf(mine).search("says", { limit: 10, key })).map(({ record }) => record.id),
+    (await logsOf(mine).list({ limit: 1 })).rows.length,
+  ]),
   "an erasure": { call: ({ mine }, key) => logsOf(mine).erase(key, ["m1"], { head }) },
   "a deletion": { call: ({ mine }, key) => logsOf(mine).delete(key) },
   "a write of a document": {
@@ -72,6 +102,18 @@ export const cutCalls: Readonly<Record<string, CutCall>> = {
     call: ({ mine }, key) =>
       mine.documents("session").write(key, { mood: 2 }, { expectedRevision: 1 }),
   },
+  "a write of a new document": onlyCut(
+    ({ mine }, key) =>
+      mine.documents("session").write(`${key} new`, { mood: 2 }, { expectedRevision: 0 }),
+    ({ other }, key) => other.documents("session").read(`${key} new`),
+  ),
+  "a write at another revision": onlyCut(({ mine }, key) =>
+    mine.documents("session").write(key, { mood: 2 }, { expectedRevision: 4 }),
+  ),
+  "a deletion of a document": onlyCut(({ mine }, key) => mine.documents("session").delete(key)),
+  "the keys of the documents": onlyCut(async ({ mine }, key) =>
+    (await mine.documents("session").keys()).includes(key),
+  ),
   "the taking of a lease": {
     call: async ({ mine }, key) => (await mine.leases.tryAcquire(nameOf(key)))?.lost.aborted,
     after: async (both, key) => assert.equal(await isFree(both, key), false),

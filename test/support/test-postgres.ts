@@ -182,6 +182,14 @@ export async function withPostgres(): Promise<TestPostgres> {
   };
 }
 
+/** Makes a database for a test file. Without PostgreSQL there is none, and `skip` says why. */
+export async function testDatabase(options?: pg.PoolConfig) {
+  const skip = noPostgres();
+  const server = skip === undefined ? await withPostgres() : undefined;
+  const url = (await server?.newDatabase()) ?? "";
+  return { skip, server, url, pool: server?.pool(url, options) as pg.Pool };
+}
+
 /** A server outlives a test process that is killed: a shell waits for that, and ends the server. */
 function endWithThisProcess(server: ChildProcess, directory: string): void {
   const script = 'read _; kill -INT "$1"; rm -rf "$2"';

@@ -4,13 +4,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { inspect } from "node:util";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
-import { noPostgres, withPostgres } from "../../../test/support/test-postgres.ts";
+import { testDatabase } from "../../../test/support/test-postgres.ts";
 import { parsePostgresUrl } from "../../cli/store-location.ts";
 import { loadPg, openPool } from "./open-pool.ts";
 
-const skip = noPostgres();
-const server = skip === undefined ? await withPostgres() : undefined;
-const url = (await server?.newDatabase()) ?? "";
+const { skip, url } = await testDatabase();
 
 for (const parameter of ["sslrootcert", "sslcert", "sslkey"]) {
   test(`a file of ${parameter} that is not there is refused at once`, async (t) => {

@@ -2,11 +2,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { runCli, temporaryDirectory } from "../../../test/support/command-line.ts";
-import { noPostgres, withPostgres } from "../../../test/support/test-postgres.ts";
+import { testDatabase } from "../../../test/support/test-postgres.ts";
 
-const skip = noPostgres();
-const server = skip === undefined ? await withPostgres() : undefined;
-const url = (await server?.newDatabase()) ?? "";
+const { skip, url } = await testDatabase();
 
 test("a command that a database without TLS ends tells that, and leads to no disk", {
   skip,

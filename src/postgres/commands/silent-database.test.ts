@@ -5,11 +5,9 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Process, runCli, temporaryDirectory } from "../../../test/support/command-line.ts";
-import { noPostgres, withPostgres } from "../../../test/support/test-postgres.ts";
+import { testDatabase } from "../../../test/support/test-postgres.ts";
 
-const skip = noPostgres();
-const server = skip === undefined ? await withPostgres() : undefined;
-const plain = (await server?.newDatabase()) ?? "";
+const { skip, url: plain } = await testDatabase();
 const url = `${plain}?durability=process`;
 
 /** The database, by a way on which nobody hears that it ended a connection; silent once it is told to. */

@@ -1,15 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
-import { searchContract } from "../../../../test/support/contracts/search.ts";
+import { everyContract } from "../../../../test/support/contracts/every.ts";
 import { quickDisk } from "../../../../test/support/indexed-home.ts";
-import {
-  documentStoreContract,
-  fileStoreContract,
-  leaseContract,
-  logStoreContract,
-  testContract,
-} from "../../../testing/testing.ts";
+import { testContract } from "../../../testing/testing.ts";
 import type { Storage } from "../storage.ts";
 import { openFileStorage } from "./open-file-storage.ts";
 
@@ -28,14 +22,7 @@ async function openAt(home: string): Promise<Storage> {
 const step = process.env["THROUGHLINE_FULL"] === "1" ? 1 : 4;
 
 // Each clause has a home of its own, and waits for the disk most of the time.
-const contracts = [
-  logStoreContract,
-  searchContract,
-  documentStoreContract,
-  fileStoreContract,
-  leaseContract,
-];
-for (const { name, clauses } of contracts) {
+for (const { name, clauses } of everyContract) {
   const sample = clauses.filter((_clause, index) => index % step === 0);
   describe(`${name} on files`, { concurrency: 4 }, () => {
     const contract = { name, clauses: sample };
