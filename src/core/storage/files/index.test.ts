@@ -24,8 +24,6 @@ import { seededRandom } from "../../../testing/random.ts";
 import { isThroughlineError } from "../../errors.ts";
 import type { Timers } from "../../timers.ts";
 import type { LogStore } from "../log-store.ts";
-import { CollectionIndex } from "./collection-index.ts";
-import { FileIndex } from "./index.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const windows = process.platform === "win32" && "Windows has no modes and links of this form";
@@ -653,31 +651,6 @@ test("a search under way as the storage closes is refused, where the index is be
   const closing = close();
   await assert.rejects(search, { code: "THROUGHLINE_CLOSED" });
   await closing;
-});
-
-test("what the index has read is not kept in memory, and a log is not kept as it was given", async (t) => {
-  const home = homeFolder(t);
-  const { logs, index } = await open(home);
-  await sayMany(logs, "a", 1, 2);
-  await say(logs, "b", "m1");
-  await index.sync();
-  await logs.list({ limit: 9 });
-  for (let pass = 0; pass < 3; pass++) await nextPass(); // the thread's mark is believed
-  execute(home, "update logs set seq = 7; delete from words");
-  const { rows } = await logs.list({ limit: 9 });
-  assert.deepEqual(
-    rows.map(({ seq }) => seq),
-    [7, 7],
-  );
-  const alone = new FileIndex(undefined);
-  const part = new CollectionIndex(alone, "chats", projection);
-  alone.published(10);
-  const stored = { seq: 1, end: 10, crc: "0", headJson: "{}" };
-  const log = { key: "a", damaged: false, stored };
-  part.stored(log, ["m1"], 0);
-  log.damaged = true;
-  assert.equal(part.isDamaged("a"), false);
-  assert.deepEqual(part.find("a", "m1"), [1]);
 });
 
 // The thread dies

@@ -193,28 +193,6 @@ for (const isRefused of [false, true]) {
   });
 }
 
-test("what the index had before a kill is not looked up again for the journal", async (t) => {
-  const home = homeFolder(t);
-  const { storage, index } = await openIndexed(home);
-  const logs = storage.logs("chats", projection);
-  await listed(logs);
-  for (const key of ["a", "b", "c"]) await say(logs, key);
-  await index.sync();
-  await say(logs, "b", "m2");
-  const lookedUp: string[] = [];
-  const next = await openIndexed(killedCopy(t, home), {
-    onOpened(part) {
-      const recovered = part.recovered.bind(part);
-      part.recovered = (log, ...place) => {
-        lookedUp.push(log.key);
-        recovered(log, ...place);
-      };
-    },
-  });
-  assert.deepEqual(await listed(next.storage.logs("chats", projection)), ["a1", "b2", "c1"]);
-  assert.deepEqual(new Set(lookedUp), new Set(["b"]));
-});
-
 test("the journal keeps what the index could not take for good", async () => {
   const disk = new SimulatedDisk();
   let isFull = true;
