@@ -3,12 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { getJson, inKeptDirectory, ServerProcess } from "../support/kill-harness.ts";
-import {
-  assertNothingLost,
-  type Ended,
-  type ExitPlan,
-  recordAndEnd,
-} from "../support/moments-exits.ts";
+import { assertNothingLost, recordAndEnd } from "../support/moments-exits.ts";
 import { jpegOf } from "../support/package-workload.ts";
 
 /** Larger than what is saved in an instant: 4 moments of 3 MB of pictures and a minute of sound. */
@@ -33,45 +28,6 @@ for (const afterMs of [0, 5, 20, 50, 100, 200]) {
     const { signal, told, there } = await recordAndEnd({ ...large, end: "kill", afterMs });
     assert.equal(signal, "SIGKILL");
     t.diagnostic(`${told.durable.length} durable, ${there.size} there`);
-  });
-}
-
-/** Tries step 1, 2, 3 and so on, two at a time, until there is no such step. @returns how many. */
-async function atEveryStep(
-  plan: Partial<ExitPlan> & Pick<ExitPlan, "end">,
-  check: (ended: Ended) => void,
-): Promise<number> {
-  for (let step = 1; ; step += 2) {
-    const ends = await Promise.all([
-      recordAndEnd({ ...plan, step }),
-      recordAndEnd({ ...plan, step: step + 1 }),
-    ]);
-    for (const ended of ends) if (ended.isReached) check(ended);
-    const past = ends.findIndex(({ isReached }) => !isReached);
-    if (past >= 0) return step + past - 1;
-  }
-}
-
-const killed = ({ signal }: Ended) => assert.equal(signal, "SIGKILL");
-const small = { moments: 2, frames: 1 } as const;
-
-test("a process that is killed before any disk call of two saves leaves nothing that looks whole and is not", async () => {
-  const steps = await atEveryStep({ ...small, end: "kill in a step" }, killed);
-  assert.ok(steps >= 30, `${steps} steps`);
-});
-
-test("a process that is killed within any write of a save leaves nothing that looks whole and is not", async () => {
-  const plan = { ...small, moments: 1, half: true } as const;
-  const steps = await atEveryStep({ ...plan, end: "kill in a step" }, killed);
-  assert.ok(steps >= 4, `${steps} steps`);
-});
-
-for (const recoveryStep of [1, 2, 4, 8, 12, 16, 20, 24]) {
-  test(`a start that is killed in disk call ${recoveryStep} of finishing what another process left loses nothing of it`, async () => {
-    const plan = { ...small, end: "kill in a step", step: 20 } as const;
-    const once = await recordAndEnd(plan);
-    const twice = await recordAndEnd({ ...plan, recoveryStep });
-    assert.equal(twice.there.size, once.there.size);
   });
 }
 

@@ -20,16 +20,11 @@ export interface ExitPlan {
     | "throw"
     | "block"
     | "kill in a step"
-    | "exit in a step"
-    | "kill in a recovery";
+    | "exit in a step";
   /** After `record()` returned. */
   readonly afterMs: number;
   /** The disk call in which it ends, counted from 1 over those that change something. */
   readonly step?: number;
-  /** Counts writes alone, and half of the chosen one is done. */
-  readonly half?: boolean;
-  /** Before the start that is looked at there is another one, killed in this disk call. */
-  readonly recoveryStep?: number;
   readonly moments: number;
   readonly frames: number;
   readonly frameBytes: number;
@@ -38,7 +33,7 @@ export interface ExitPlan {
 
 const usual = { afterMs: 0, moments: 2, frames: 3, frameBytes: 3_000, samples: 20_000 } as const;
 
-export interface Ended {
+interface Ended {
   readonly plan: ExitPlan;
   readonly signal: NodeJS.Signals | null;
   readonly code: number | null;
@@ -64,9 +59,6 @@ export async function recordAndEnd(changes: Partial<ExitPlan> & Pick<ExitPlan, "
     const told = (word: string) => [...said.matchAll(new RegExp(`^feedback.${word} (.*)$`, "gm"))];
     const names = (word: string) => told(word).map(([, name = ""]) => name);
     const traces = tracesIn(path);
-    if (plan.recoveryStep !== undefined) {
-      await runChild({ ...plan, end: "kill in a recovery", step: plan.recoveryStep });
-    }
     const ended = {
       ...{ plan, code, signal, traces, isReached: /^step \d+$/m.test(said) },
       told: {

@@ -15,39 +15,19 @@ import { say } from "../say.ts";
 
 const plan = JSON.parse(process.argv[3] ?? "{}") as ExitPlan;
 
-/** Counts the calls that change something, once it is armed; ends the process in the chosen one. */
-class Steps {
-  isArmed = false;
-  #count = 0;
-  /** @returns whether this is the chosen one, of which half is still to be done: of a write alone. */
-  at(isWrite = false): boolean {
-    const isHalf = plan.half === true;
-    if (!this.isArmed || (isHalf && !isWrite) || ++this.#count !== plan.step) return false;
-    if (!isHalf) this.end();
-    return isHalf;
-  }
-  end(): void {
-    say(`step ${this.#count}`);
-    if (plan.end === "exit in a step") process.exit(0);
-    process.kill(process.pid, "SIGKILL");
-  }
-}
-const steps = new Steps();
-
+/** Whether the calls that change something count now: the process ends in the chosen one. */
+let isArmed = false;
+let steps = 0;
 const uncounted = ["read", "list", "truncate"];
-const disk = hookedDisk(realDisk, async (call, _, { half, of }) => {
-  if (uncounted.includes(call) || (call === "open" && of !== "create")) return;
-  if (!steps.at(call === "write")) return;
-  await half();
-  steps.end();
+const disk = hookedDisk(realDisk, (call, _, { of }) => {
+  if (!isArmed || uncounted.includes(call) || (call === "open" && of !== "create")) return;
+  if (++steps !== plan.step) return;
+  say(`step ${steps}`);
+  if (plan.end === "exit in a step") process.exit(0);
+  process.kill(process.pid, "SIGKILL");
 });
 
-steps.isArmed = plan.end === "kill in a recovery";
-const packages = await PackageDirectory.open({
-  path: plan.path,
-  disk,
-});
-if (plan.end === "kill in a recovery") process.exit(0); // what is chosen comes after its end
+const packages = await PackageDirectory.open({ path: plan.path, disk });
 const recorder = new MomentRecorder({
   ...{ sink: packages, sessionId: "a1b2c3d4", software: { name: "test", version: "0.0.0" } },
   ...{ clock: systemClock, timers: systemTimers, logger: silentLogger },
@@ -70,7 +50,7 @@ for (let i = 0; i < plan.frames; i++) {
   recorder.frame(jpegOf(0, i, plan.frameBytes), { sourceMs: i * 500 });
 }
 recorder.audio(new Int16Array(plan.samples).fill(7));
-steps.isArmed = plan.end === "kill in a step" || plan.end === "exit in a step";
+isArmed = plan.end === "kill in a step" || plan.end === "exit in a step";
 for (let i = 0; i < plan.moments; i++) {
   recorder.record({ sentiment: "positive", what: `joke ${i}`, source: "http" });
 }
