@@ -1,9 +1,9 @@
 // What a process that acts on logs said, and whether a home holds it.
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import type { ChildProcess } from "node:child_process";
 import fs from "node:fs";
 import { join } from "node:path";
+import { Child } from "./command-line.ts";
 import { killChild } from "./killed.ts";
 import { openRealHome } from "./real-home.ts";
 import { type Act, type LogModel, logAfter, textOf, wordsOf } from "./storage-workload.ts";
@@ -34,7 +34,7 @@ export class ActsTold {
   readonly ended: Promise<unknown>;
   hasOpened = false;
   isClosed = false;
-  errors = "";
+  readonly #running: Child;
   readonly #logs: Map<string, LogActs>;
   #rest = "";
   readonly #opened = Promise.withResolvers<void>();
@@ -54,20 +54,19 @@ export class ActsTold {
     const [start = "", ...before] = command;
     const args = [...before, killChild, "acts", home, ...order.map(String)];
     const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: __, NODE_COMPILE_CACHE: ___, ...env } = process.env;
-    const child = spawn(start, args, {
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...env, UV_THREADPOOL_SIZE: "1" },
-    });
-    child.stdout.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.errors += text;
-    });
-    this.child = child;
-    this.ended = once(child, "close");
+    const options = { env: { ...env, UV_THREADPOOL_SIZE: "1" } };
+    this.#running = new Child(undefined, start, args, options);
+    this.child = this.#running.child;
+    this.child.stdout?.setEncoding("utf8").on("data", (text: string) => this.#hear(text));
+    this.ended = this.#running.ended("");
     void this.ended.then(() => {
       this.#opened.resolve();
       this.#stays.resolve();
     });
+  }
+
+  get errors(): string {
+    return this.#running.err.text;
   }
 
   /** Resolves when it has opened its home, or has ended. */
