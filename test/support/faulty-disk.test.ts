@@ -103,6 +103,21 @@ for (const fault of diskErrors) {
   });
 }
 
+test("a call that fails has done as much of it as was asked for", async () => {
+  for (const [does, left] of [
+    ["nothing", ""],
+    ["half", "te"],
+    ["all", "text"],
+  ] as const) {
+    const { file } = await emptyFile({ fault: "EIO", at: 1, call: "write", does });
+    await assert.rejects(file.write(Buffer.from("text"), 0), { code: "EIO" });
+    assert.equal(await textOf(file), left);
+    const disk = faultyDisk(new SimulatedDisk(), { fault: "EIO", at: 1, call: "mkdir", does });
+    await assert.rejects(disk.mkdir("/a"), { code: "EIO" });
+    assert.equal((await disk.list("/")).length, does === "all" ? 1 : 0);
+  }
+});
+
 test("a failed sync loses what it should have synced, unseen until the power is cut", async () => {
   const { inner, file } = await emptyFile({ fault: "EIO", at: 1, call: "sync" });
   await file.write(Buffer.from("lost"), 0);

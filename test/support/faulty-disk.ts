@@ -1,4 +1,5 @@
-import type { Disk, DiskEntry, DiskFile, FilePlace } from "../../src/core/storage/disk/disk.ts";
+import type { Disk } from "../../src/core/storage/disk/disk.ts";
+import { type DiskCallMade, diskAround } from "./hooked-disk.ts";
 import { type DiskCall, SimulatedFile } from "./simulated-disk.ts";
 import { type Errno, type SystemCall, systemError } from "./system-error.ts";
 
@@ -56,7 +57,51 @@ export interface FaultyDisk extends Disk {
  * write at n and `ENOSPC` at n + 1 is a disk that fills up.
  */
 export function faultyDisk(inner: Disk, faults: DiskFault | readonly DiskFault[]): FaultyDisk {
-  return new Faulty(inner, new FaultPlan([faults].flat()));
+  const plan = new FaultPlan([faults].flat());
+  const disk = diskAround(
+    inner,
+    async (made, act) => {
+      const { call, file, half, undo } = made;
+      const { error, does } = plan.judge(callOf(made));
+      if (error === undefined) return does === "half" && half !== undefined ? half() : act();
+      if (does === "all" || call === "close") {
+        const result = await act();
+        await undo?.(result);
+      } else if (call === "sync" && file instanceof SimulatedFile) file.loseUnsynced();
+      else if (does === "half") await half?.();
+      throw error;
+    },
+    (path, look) => {
+      const { error } = plan.judge({ call: "placeAt", of: path, name: "lstat", path });
+      if (error !== undefined) throw error;
+      return look();
+    },
+  );
+  return {
+    ...disk,
+    get broke() {
+      return plan.broke;
+    },
+    get failures() {
+      return plan.failures;
+    },
+    heal: () => {
+      plan.healed = true;
+    },
+  };
+}
+
+/** What the kernel calls them, where that differs. */
+const namesOfFiles = { size: "fstat", truncate: "ftruncate", extend: "write", sync: "fdatasync" };
+const namesOfPaths = { list: "opendir", size: "lstat", syncDirectory: "fsync" };
+
+/** A call of an open file names no path when it fails, nor does the sync of a folder. */
+function callOf(made: Pick<DiskCallMade, "call" | "path" | "to" | "file">): Call {
+  const { call, path: of, to, file } = made;
+  const names: Partial<Record<DiskCall, string>> = file === undefined ? namesOfPaths : namesOfFiles;
+  const name = names[call] ?? call;
+  if (file !== undefined || call === "syncDirectory") return { call, of, name };
+  return { call, of, name, path: of, ...(to === undefined ? {} : { to }) };
 }
 
 /** One call as a fault sees it. */
@@ -103,17 +148,6 @@ class FaultPlan {
     if (verdict !== fine) this.failures++;
     return verdict;
   }
-
-  /** A call that happens wholly or not at all. */
-  async whole<T>(call: Call, act: () => Promise<T>, undo?: (result: T) => Promise<void>) {
-    const { error, does } = this.judge(call);
-    if (error === undefined) return await act();
-    if (does === "all") {
-      const result = await act();
-      await undo?.(result);
-    }
-    throw error;
-  }
 }
 
 function counts(fault: DiskFault, { call, of }: Call): boolean {
@@ -125,123 +159,4 @@ function counts(fault: DiskFault, { call, of }: Call): boolean {
 function verdictOf({ fault, does = "nothing" }: DiskFault, call: Call): Verdict {
   if (fault === "short") return { does: "half" };
   return { error: systemError(fault, call), does };
-}
-
-class Faulty implements FaultyDisk {
-  readonly #inner: Disk;
-  readonly #plan: FaultPlan;
-  /** That of a simulated disk. */
-  readonly tree: unknown;
-
-  constructor(inner: Disk, plan: FaultPlan) {
-    this.#inner = inner;
-    this.tree = "tree" in inner ? inner.tree : undefined;
-    this.#plan = plan;
-  }
-
-  get broke(): boolean {
-    return this.#plan.broke;
-  }
-  get failures(): number {
-    return this.#plan.failures;
-  }
-  heal(): void {
-    this.#plan.healed = true;
-  }
-
-  async open(path: string, how: "read" | "write" | "create"): Promise<DiskFile> {
-    const open = () => this.#inner.open(path, how);
-    const file = await this.#plan.whole(onPath("open", path), open, (opened) => opened.close());
-    return new FaultyFile(file, path, this.#plan);
-  }
-  mkdir(path: string): Promise<void> {
-    return this.#plan.whole(onPath("mkdir", path), () => this.#inner.mkdir(path));
-  }
-  list(path: string): Promise<readonly DiskEntry[]> {
-    return this.#plan.whole(onPath("list", path, "opendir"), () => this.#inner.list(path));
-  }
-  size(path: string): Promise<number> {
-    return this.#plan.whole(onPath("size", path, "lstat"), () => this.#inner.size(path));
-  }
-  rename(from: string, to: string): Promise<void> {
-    const call = { ...onPath("rename", from), to };
-    return this.#plan.whole(call, () => this.#inner.rename(from, to));
-  }
-  unlink(path: string): Promise<void> {
-    return this.#plan.whole(onPath("unlink", path), () => this.#inner.unlink(path));
-  }
-  rmdir(path: string): Promise<void> {
-    return this.#plan.whole(onPath("rmdir", path), () => this.#inner.rmdir(path));
-  }
-  syncDirectory(path: string): Promise<void> {
-    const call: Call = { call: "syncDirectory", of: path, name: "fsync" };
-    return this.#plan.whole(call, () => this.#inner.syncDirectory(path));
-  }
-}
-
-class FaultyFile implements DiskFile {
-  readonly #inner: DiskFile;
-  readonly #path: string;
-  readonly #plan: FaultPlan;
-
-  constructor(inner: DiskFile, path: string, plan: FaultPlan) {
-    this.#inner = inner;
-    this.#path = path;
-    this.#plan = plan;
-  }
-
-  async read(into: Uint8Array, position: number): Promise<number> {
-    const { error, does } = this.#plan.judge(this.#call("read", "read"));
-    if (error !== undefined) throw error;
-    return await this.#inner.read(does === "half" ? half(into) : into, position);
-  }
-  async write(bytes: Uint8Array, position: number): Promise<number> {
-    const { error, does } = this.#plan.judge(this.#call("write", "write"));
-    if (error !== undefined && does === "nothing") throw error;
-    const count = await this.#inner.write(does === "half" ? half(bytes) : bytes, position);
-    if (error !== undefined) throw error;
-    return count;
-  }
-  size(): Promise<number> {
-    return this.#plan.whole(this.#call("size", "fstat"), () => this.#inner.size());
-  }
-  placeAt(path: string): FilePlace {
-    const { error } = this.#plan.judge(onPath("placeAt", path, "lstat"));
-    if (error !== undefined) throw error;
-    return this.#inner.placeAt(path);
-  }
-  truncate(size: number): Promise<void> {
-    return this.#plan.whole(this.#call("truncate", "ftruncate"), () => this.#inner.truncate(size));
-  }
-  async extend(from: number, size: number): Promise<void> {
-    const { error, does } = this.#plan.judge(this.#call("extend", "write"));
-    if (error !== undefined && does === "nothing") throw error;
-    await this.#inner.extend(from, does === "half" ? from + ((size - from) >> 1) : size);
-    if (error !== undefined) throw error;
-  }
-  async sync(): Promise<void> {
-    const { error, does } = this.#plan.judge(this.#call("sync", "fdatasync"));
-    if (error === undefined || does === "all") await this.#inner.sync();
-    else if (this.#inner instanceof SimulatedFile) this.#inner.loseUnsynced();
-    if (error !== undefined) throw error;
-  }
-  async close(): Promise<void> {
-    const { error } = this.#plan.judge(this.#call("close", "close"));
-    await this.#inner.close();
-    if (error !== undefined) throw error;
-  }
-
-  #call(call: DiskCall, name: string): Call {
-    return { call, of: this.#path, name };
-  }
-}
-
-/** A short count is never 0: that would be the end of the file, or a kernel that does not move. */
-function half(bytes: Uint8Array): Uint8Array {
-  return bytes.subarray(0, Math.max(1, bytes.length >> 1));
-}
-
-/** A call that names its path when it fails. */
-function onPath(call: DiskCall, path: string, name: string = call): Call {
-  return { call, of: path, name, path };
 }
