@@ -283,16 +283,15 @@ test("Ctrl-C between two lines of a pipe ends it with 130; a signal after one th
   }
 });
 
-test("when nobody reads the answers any more, the chat ends and the answer is kept", async (t) => {
-  const companion = await companionOf(t, [["One. "], ["never asked"]]);
-  const io = fakeIo("first\nsecond\n");
-  io.output._write = (_, __, done) => {
-    const error: NodeJS.ErrnoException = new Error("write EPIPE");
-    error.code = "EPIPE";
-    done(error);
-  };
-  io.output.on("error", () => undefined);
-  assert.equal(await talk(companion, io), 0);
-  assert.equal((await said(companion))[0], "user: first");
-  assert.ok(!(await said(companion)).includes("user: second"));
+test("when the answers cannot be written any more, the chat ends, and fails unless its reader is gone", async (t) => {
+  for (const code of ["EPIPE", "ENOSPC"]) {
+    const companion = await companionOf(t, [["One. "], ["never asked"]]);
+    const io = fakeIo("first\nsecond\n");
+    io.output._write = (_, __, done) => done(Object.assign(new Error("write"), { code }));
+    io.output.on("error", () => undefined);
+    if (code === "EPIPE") assert.equal(await talk(companion, io), 0);
+    else await assert.rejects(talk(companion, io), { code });
+    assert.equal((await said(companion))[0], "user: first");
+    assert.ok(!(await said(companion)).includes("user: second"));
+  }
 });

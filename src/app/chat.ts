@@ -26,7 +26,10 @@ interface ChatFlags extends Flags {
   readonly chat: string;
 }
 
-/** `throughline chat`. @throws Exit with 1 when a piped message was not answered, 130 by a signal. */
+/**
+ * `throughline chat`. @throws Exit with 1 when a piped message was not answered, 130 by a signal; and what
+ * `Talk.run` throws.
+ */
 export async function chat(flags: ChatFlags, context: Context): Promise<void> {
   const { io, env, version } = context;
   const settings = resolveSettings(flags, env);
@@ -72,6 +75,8 @@ export class Talk {
   /** Cuts the answer short that is streaming now. */
   #interrupt: (() => void) | undefined;
   #failures = 0;
+  /** Why an answer could not be written. */
+  #unwritten: unknown;
   #exitCode: number = exitCodes.done;
 
   constructor(routes: Routes, io: Io, options: TalkOptions) {
@@ -87,7 +92,11 @@ export class Talk {
     };
   }
 
-  /** Talks until the person, the input or a signal ends it. @returns the exit code. */
+  /**
+   * Talks until the person, the input or a signal ends it. @returns the exit code.
+   *
+   * @throws why an answer could not be written, such as a full disk. A reader that is gone ends the chat.
+   */
   async run(): Promise<number> {
     const { isInteractive } = this.#io;
     const ignoreSignals = this.#io.onSignal((signal) => this.#onSignal(signal));
@@ -106,6 +115,7 @@ export class Talk {
       ignoreSignals();
     }
     if (this.#exitCode !== exitCodes.done) return this.#exitCode;
+    if (this.#unwritten !== undefined) throw this.#unwritten;
     // A person has seen the failure; a script needs the code.
     return !isInteractive && this.#failures > 0 ? exitCodes.failed : exitCodes.done;
   }
@@ -195,8 +205,10 @@ export class Talk {
     try {
       await write(this.#io.output, text);
     } catch (error) {
-      // The reader is gone.
-      if (isErrno(error, "EPIPE")) this.#ending.abort();
+      // No answer would be read: the reader is gone, or the disk of a file is full.
+      const isFirst = !this.#ending.signal.aborted;
+      if (isFirst && !isErrno(error, "EPIPE")) this.#unwritten = error;
+      this.#ending.abort();
       throw error;
     }
   }
