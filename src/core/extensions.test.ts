@@ -1,9 +1,7 @@
 // The contract of an extension, by one that does nothing but note what it is asked for.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
+import { temporaryDirectory } from "../../test/support/command-line.ts";
 import { scriptedResponder } from "../../test/support/scripted-responder.ts";
 import type { Removed } from "./chat/tombstones.ts";
 import { type Extension, noHooks, noPart, type TurnHooks, type TurnPart } from "./extension.ts";
@@ -17,7 +15,7 @@ interface Fake {
   readonly dispose?: () => Promise<void>;
 }
 
-/** Adds an extension that notes what happens to it. */
+/** Adds an extension that notes what happens to it. @returns what did as it was added. */
 async function extend(throughline: Throughline, name: string, seen: string[], fake: Fake = {}) {
   const extension: Extension = {
     remove: async ({ loss, chatId, messageId }) => {
@@ -36,7 +34,7 @@ async function extend(throughline: Throughline, name: string, seen: string[], fa
     },
   };
   await throughline.extend(name, async () => extension);
-  seen.length = 0;
+  return seen.splice(0);
 }
 
 const hello = [{ id: "m1", role: "user", content: "Hello" }] as const;
@@ -56,19 +54,12 @@ test("every loss reaches every extension, and its rows are in the receipt", asyn
   await chats.clear(chat);
   const { removed } = await chats.forget(chat);
   assert.ok(removed.some(({ place }) => place === "two"));
-  const of = (name: string) => [
-    `${name} erase ${chat} m1`,
-    `${name} clear ${chat} -`,
-    `${name} forget ${chat} -`,
-  ];
-  assert.deepEqual(
-    seen.filter((line) => line.startsWith("one")),
-    of("one"),
-  );
-  assert.deepEqual(
-    seen.filter((line) => line.startsWith("two")),
-    of("two"),
-  );
+  for (const name of ["one", "two"]) {
+    const told = seen.filter((line) => line.startsWith(name));
+    const losses = [`erase ${chat} m1`, `clear ${chat} -`, `forget ${chat} -`];
+    const expected = losses.map((loss) => `${name} ${loss}`);
+    assert.deepEqual(told, expected);
+  }
 });
 
 test("an extension that fails to remove is named in the receipt, and the others remove", async () => {
@@ -163,15 +154,14 @@ test("closing ends extensions, the newest first, also after one that fails", asy
   await extend(throughline, "third", seen);
   await assert.rejects(throughline.close(), /it broke/);
   assert.deepEqual(seen, ["third ends", "second ends", "first ends"]);
-  await assert.rejects(extend(throughline, "late", seen), { code: "THROUGHLINE_CLOSED" });
+  const late = throughline.extend("late", () => assert.fail("opened"));
+  await assert.rejects(late, { code: "THROUGHLINE_CLOSED" });
 });
 
 test("an extension is added once; one that could not be opened can be tried again", async () => {
   await using throughline = await openThroughline({ storage: "memory" });
-  await assert.rejects(
-    throughline.extend("one", () => Promise.reject(new Error("not yet"))),
-    /not yet/,
-  );
+  const opening = throughline.extend("one", () => Promise.reject(new Error("not yet")));
+  await assert.rejects(opening, /not yet/);
   await extend(throughline, "one", []);
   await assert.rejects(extend(throughline, "one", []), {
     code: "THROUGHLINE_CONFLICT",
@@ -180,35 +170,21 @@ test("an extension is added once; one that could not be opened can be tried agai
 });
 
 test("a chat that is forgotten while an extension is not loaded is its to remove at its next start, once", async (t) => {
-  const home = mkdtempSync(join(tmpdir(), "throughline-extensions-"));
-  t.after(() => rmSync(home, { recursive: true }));
+  const home = temporaryDirectory(t);
   const caughtUp = async () => {
     await using throughline = await openThroughline({ home });
-    const lines: string[] = [];
-    await throughline.extend("one", async () => ({
-      remove: async () => [],
-      preview: async () => noPart,
-      catchUp: async (read) => {
-        lines.push(String((await read()).at(chat) !== undefined));
-      },
-      turn: () => noHooks,
-      [Symbol.asyncDispose]: async () => undefined,
-    }));
-    return lines;
+    return await extend(throughline, "one", []);
   };
-  assert.deepEqual(await caughtUp(), ["false"]);
+  assert.deepEqual(await caughtUp(), ["one catches up nothing"]);
   {
     await using bare = await openThroughline({ home });
     await bare.chats.append(chat, hello);
     const { unreachable } = await bare.chats.erase(chat, "m1");
-    assert.deepEqual(unreachable, [
-      "one: kept here, and not loaded in this process; repeat this where it is loaded",
-    ]);
+    const away = "one: kept here, and not loaded in this process";
+    assert.deepEqual(unreachable, [`${away}; repeat this where it is loaded`]);
     const receipt = await bare.chats.forget(chat);
-    assert.deepEqual(receipt.unreachable, [
-      "one: kept here, and not loaded in this process; removed when it is next started",
-    ]);
+    assert.deepEqual(receipt.unreachable, [`${away}; removed when it is next started`]);
   }
-  assert.deepEqual(await caughtUp(), ["true"]);
-  assert.deepEqual(await caughtUp(), ["false"]);
+  assert.deepEqual(await caughtUp(), [`one catches up ${chat}`]);
+  assert.deepEqual(await caughtUp(), ["one catches up nothing"]);
 });

@@ -1,20 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { openThroughline } from "../throughline.ts";
 
-async function companion(t: TestContext, kept: "in memory" | "in files") {
+async function companion(t: TestContext, place: "memory" | "files" = "memory") {
   const clock = new HeldClock();
-  const home = mkdtempSync(join(tmpdir(), "throughline-find-"));
-  const place = kept === "in memory" ? ({ storage: "memory" } as const) : { home };
-  const throughline = await openThroughline({ ...place, clock });
-  t.after(async () => {
-    await throughline.close();
-    rmSync(home, { recursive: true });
-  });
+  const options = place === "memory" ? { storage: place } : { home: temporaryDirectory(t) };
+  const throughline = await openThroughline({ ...options, clock });
+  t.after(() => throughline.close());
   const { chats } = throughline;
   /** Each chat is newer than the one before. */
   const say = async (chatId: string, ...contents: readonly string[]) => {
@@ -32,57 +26,51 @@ async function companion(t: TestContext, kept: "in memory" | "in files") {
   return { chats, say, found };
 }
 
-for (const kept of ["in memory", "in files"] as const) {
-  test(`${kept}, a chat is found once, with the number of its hits and the newest`, async (t) => {
-    const { say, found } = await companion(t, kept);
-    await say("a", "green tea", "milk", "more tea");
-    await say("b", "milk");
-    await say("c", "tea");
-    assert.deepEqual(await found("tea"), [
-      ["c", 1, "tea"],
-      ["a", 2, "more tea"],
-    ]);
-    assert.deepEqual(await found("tea", { limit: 1 }), [["c", 1, "tea"]]);
-    assert.deepEqual(await found("te"), []);
-    assert.deepEqual((await found("te", { prefix: true })).length, 2);
-  });
+test("a chat is found once, with the number of its hits and thenewest", async (t) => {
+  const { say, found } = await companion(t, "files");
+  await say("a", "green tea", "milk", "more tea");
+  await say("b", "milk");
+  await say("c", "tea");
+  assert.deepEqual(await found("tea"), [
+    ["c", 1, "tea"],
+    ["a", 2, "more tea"],
+  ]);
+  assert.deepEqual(await found("tea", { limit: 1 }), [["c", 1, "tea"]]);
+  assert.deepEqual(await found("te"), []);
+  assert.deepEqual((await found("te", { prefix: true })).length, 2);
+});
 
-  test(`${kept}, a chat is found by its title and its id, in the order of the list`, async (t) => {
-    const { chats, say, found } = await companion(t, kept);
-    await say("telegram:42", "hello");
-    await say("work", "a dentist on Monday");
-    await say("local:me", "good morning");
-    await chats.rename("local:me", "Dentist appointments");
-    assert.deepEqual(await found("dentist"), [
-      ["local:me", 0, undefined],
-      ["work", 1, "a dentist on Monday"],
-    ]);
-    assert.deepEqual(await found("appoint", { prefix: true }), [["local:me", 0, undefined]]);
-    assert.deepEqual(await found("telegram:42"), [["telegram:42", 0, undefined]]);
-    assert.deepEqual(await found("teleg", { prefix: true }), [["telegram:42", 0, undefined]]);
-    await chats.rename("local:me", "Other things");
-    assert.deepEqual(await found("appointments"), [], "an old title finds nothing");
-  });
+test("a chat is found by its title and its id, in the order of the list", async (t) => {
+  const { chats, say, found } = await companion(t, "files");
+  await say("telegram:42", "hello");
+  await say("work", "a dentist on Monday");
+  await say("local:me", "good morning");
+  await chats.rename("local:me", "Dentist appointments");
+  assert.deepEqual(await found("dentist"), [
+    ["local:me", 0, undefined],
+    ["work", 1, "a dentist on Monday"],
+  ]);
+  assert.deepEqual(await found("appoint", { prefix: true }), [["local:me", 0, undefined]]);
+  assert.deepEqual(await found("telegram:42"), [["telegram:42", 0, undefined]]);
+  assert.deepEqual(await found("teleg", { prefix: true }), [["telegram:42", 0, undefined]]);
+  await chats.rename("local:me", "Other things");
+  assert.deepEqual(await found("appointments"), [], "an old title finds nothing");
+});
 
-  if (kept === "in files") continue;
-  test(`${kept}, of more than 100 hits of a chat 100 are counted, and a chat behind the newest 1,000 is not found`, async (t) => {
-    const { chats, say, found } = await companion(t, kept);
-    await say("oldest", "milk", "tea");
-    await say("older", ...Array.from({ length: 101 }, () => "tea"));
-    await say("newest", ...Array.from({ length: 899 }, () => "tea"));
-    const expected = [
-      ["newest", 100, "tea"],
-      ["older", 100, "tea"],
-    ];
-    assert.deepEqual(await found("tea"), expected);
-    assert.equal((await chats.findChats("tea")).more, true);
-    await chats.clear("newest");
-    assert.deepEqual(await found("tea"), expected.slice(1));
-  });
-}
+test("of more than 100 hits of a chat 100 are counted, and a chat behind the newest 1,000 is not found", async (t) => {
+  const { chats, say, found } = await companion(t);
+  await say("oldest", "milk", "tea");
+  await say("older", ...Array.from({ length: 101 }, () => "tea"));
+  await say("newest", ...Array.from({ length: 899 }, () => "tea"));
+  const expected = ["newest", "older"].map((chatId) => [chatId, 100, "tea"]);
+  assert.deepEqual(await found("tea"), expected);
+  assert.equal((await chats.findChats("tea")).more, true);
+  await chats.clear("newest");
+  assert.deepEqual(await found("tea"), expected.slice(1));
+});
 
 test("a query that asks for nothing finds no chat", async (t) => {
-  const { say, found } = await companion(t, "in memory");
+  const { say, found } = await companion(t);
   await say("a", "...");
   for (const query of ["", " ", "...", "*"]) assert.deepEqual(await found(query), [], query);
 });
@@ -91,7 +79,7 @@ const skip = process.env["THROUGHLINE_FULL"] !== "1" && "THROUGHLINE_FULL=1 runs
 test("past the first 10,000 chats what was said is found, titles and ids are not", {
   skip,
 }, async (t) => {
-  const { chats, say, found } = await companion(t, "in memory");
+  const { chats, say, found } = await companion(t);
   await say("oldest", "green tea");
   await chats.rename("oldest", "Breakfast");
   for (let n = 0; n < 10_000; n++) await say(`other ${n}`, "milk");
@@ -100,7 +88,7 @@ test("past the first 10,000 chats what was said is found, titles and ids are not
 });
 
 test("a common word needs no more than the first hits", async (t) => {
-  const { chats, say, found } = await companion(t, "in memory");
+  const { chats, say, found } = await companion(t);
   for (let n = 0; n < 200; n++) await say(`chat ${n}`, "tea", "more tea");
   const { logs } = chats;
   const asked: number[] = [];

@@ -19,10 +19,10 @@ const maker = fc.constantFrom<JsonObject>(
 );
 const size = fc.oneof({ weight: 4, arbitrary: fc.nat(40) }, fc.nat(600));
 const back = fc.nat(12);
-const flag = (name: string) => fc.constantFrom({}, {}, {}, { [name]: true });
+const hidden = fc.constantFrom({}, {}, {}, { hidden: true });
 
 const shape = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ role: fc.constant("user"), size, more: flag("hidden") }) },
+  { weight: 5, arbitrary: fc.record({ role: fc.constant("user"), size, more: hidden }) },
   { weight: 4, arbitrary: fc.record({ role: fc.constant("assistant"), size, more: maker }) },
   {
     weight: 4,
@@ -98,21 +98,15 @@ function deepFreeze<T>(value: T): T {
 }
 
 const target = { provider: "openai", model: "gpt-5" };
-const options = fc.record(
-  {
-    budgetTokens: fc.nat(1_500),
-    startSeq: fc.nat(30),
-    viewFromSeq: fc.nat(60),
-    lastMessages: fc.integer({ min: 1, max: 30 }),
-    ratio: fc.double({ min: 0.5, max: 4, noNaN: true }),
-    summary: fc.record({
-      id: fc.constant("s"),
-      upToSeq: fc.integer({ min: 1, max: 60 }),
-      text: fc.constant("they met"),
-    }),
-  },
-  { requiredKeys: ["budgetTokens"] },
-);
+const limits = {
+  budgetTokens: fc.nat(1_500),
+  startSeq: fc.nat(30),
+  viewFromSeq: fc.nat(60),
+  lastMessages: fc.integer({ min: 1, max: 30 }),
+  ratio: fc.double({ min: 0.5, max: 4, noNaN: true }),
+  summary: fc.nat(59).map((n) => ({ id: "s", upToSeq: n + 1, text: "they met" })),
+};
+const options = fc.record(limits, { requiredKeys: ["budgetTokens"] });
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 

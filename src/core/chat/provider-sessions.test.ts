@@ -13,14 +13,9 @@ async function companion(options: Partial<ThroughlineOptions> = {}) {
   const lines: object[] = [];
   const log = (fields: object) => void lines.push(fields);
   const logger = { debug: log, info: log, warn: log, error: log };
-  const throughline = await openThroughline({
-    storage: "memory",
-    clock,
-    logger,
-    provider: "claude",
-    model: "opus",
-    ...options,
-  });
+  const target = { provider: "claude", model: "opus" };
+  const given = { storage: "memory", clock, logger, ...target, ...options } as const;
+  const throughline = await openThroughline(given);
   return { ...throughline, clock, lines };
 }
 
@@ -39,11 +34,10 @@ const delta = (more: Partial<UsageDelta> = {}): UsageDelta => ({
 
 test("resolve opens a period on the configured provider, and is new until the provider has an id", async () => {
   const { sessions, lines } = await companion();
-  const first = await sessions.resolve(chat);
-  assert.deepEqual(
-    [first.isNew, first.reason, first.period.provider, first.period.model],
-    [true, "no_session", "claude", "opus"],
-  );
+  const { isNew, reason, period } = await sessions.resolve(chat);
+  const { provider, model } = period;
+  const opened = [isNew, reason, provider, model];
+  assert.deepEqual(opened, [true, "no_session", "claude", "opus"]);
   const second = await sessions.resolve(chat);
   assert.deepEqual([second.isNew, second.reason], [true, "no_provider_session"]);
   await sessions.update(chat, delta({ session_id: "s1" }));
@@ -149,15 +143,7 @@ test("what is no delta is refused, also where no period is left, and stored nowh
   await assert.rejects(sessions.update("nobody", delta()), { code: "THROUGHLINE_NOT_FOUND" });
 });
 
-test("an update of an ended period answers the same however often it is repeated: not counted", async () => {
-  const { sessions } = await companion();
-  await sessions.resolve(chat);
-  await sessions.reset(chat);
-  const late = { ...delta(), id: "d1" };
-  for (let i = 0; i < 3; i++) assert.equal(await sessions.update(chat, late), false);
-});
-
-test("an update under the id of another one is refused", async () => {
+test("an update under the id of another one is refused; one of an ended period is never counted", async () => {
   const { sessions } = await companion();
   await sessions.resolve(chat);
   const first = { ...delta({ session_id: "s1" }), id: "d1" };
@@ -166,6 +152,9 @@ test("an update under the id of another one is refused", async () => {
   await assert.rejects(sessions.update(chat, { ...first, tokens: 11 }), refused);
   assert.equal(await sessions.update(chat, first), true);
   assert.equal((await sessions.active(chat))?.total_tokens, 10);
+  await sessions.reset(chat);
+  const late = { ...delta(), id: "d2" };
+  for (let i = 0; i < 3; i++) assert.equal(await sessions.update(chat, late), false);
 });
 
 for (const [what, freshness, minutes, generation] of [
@@ -181,11 +170,13 @@ for (const [what, freshness, minutes, generation] of [
     clock.pass(minutes * minute);
     for (const { isNew, period } of [await sessions.resolve(chat), await sessions.resolve(chat)]) {
       assert.equal(isNew, minutes !== 29);
-      assert.equal(period.session_id, isNew ? "" : "x1");
-      assert.deepEqual(
-        [period.generation, period.provider, period.model],
-        [generation, "codex", "o9"],
-      );
+      const expected = {
+        generation,
+        provider: "codex",
+        model: "o9",
+        session_id: isNew ? "" : "x1",
+      };
+      assert.partialDeepStrictEqual(period, expected);
     }
   });
 }
@@ -222,13 +213,18 @@ for (const [target, code] of [
   [{ provider: "claude", model: "\ud800" }, "THROUGHLINE_INVALID"],
   [{ provider: "p".repeat(257) }, "THROUGHLINE_TOO_LARGE"],
   [{ provider: "p".repeat(256) }, undefined],
+  [{ model: "sonnet" }, undefined],
 ] as const) {
-  test(`a target ${JSON.stringify(target).slice(0, 40)} is ${code ?? "taken"}`, async () => {
-    const { sessions } = await companion();
-    await sessions.resolve(chat);
+  test(`a target ${JSON.stringify(target).slice(0, 40)} is ${code ?? "taken, and nothing else changes"}`, async () => {
+    const { sessions, clock } = await companion({ freshness: { idleTimeoutMinutes: 1 } });
+    assert.equal(await sessions.active(chat), undefined);
+    const { period } = await sessions.resolve(chat);
+    clock.pass(minute);
     const synced = sessions.syncTarget(chat, target);
     if (code !== undefined) await assert.rejects(synced, { code });
-    else assert.equal((await synced).provider, target.provider);
+    else assert.deepEqual(await synced, { ...period, ...target });
+    const active = code === undefined ? await synced : period;
+    assert.deepEqual(await sessions.active(chat), active, "it is not judged");
   });
 }
 
@@ -240,21 +236,4 @@ test("usage in the background keeps no period alive", async () => {
     await sessions.update(chat, delta({ session_id: "c1" }));
   }
   assert.equal((await sessions.resolve(chat)).reason, "idle_timeout");
-});
-
-test("syncing the target changes provider and model and nothing else", async () => {
-  const { sessions, clock } = await companion();
-  const { period } = await sessions.resolve(chat);
-  clock.pass(minute);
-  const synced = await sessions.syncTarget(chat, { model: "sonnet" });
-  assert.deepEqual({ ...synced, model: "opus" }, period);
-  assert.equal(synced.model, "sonnet");
-});
-
-test("the active period is read without being judged or made", async () => {
-  const { sessions, clock } = await companion({ freshness: { idleTimeoutMinutes: 1 } });
-  assert.equal(await sessions.active(chat), undefined);
-  await sessions.resolve(chat);
-  clock.pass(60 * minute);
-  assert.equal((await sessions.active(chat))?.generation, 1);
 });

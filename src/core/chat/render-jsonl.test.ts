@@ -66,10 +66,7 @@ test("the result of a call that was erased is not written in the seed form", asy
   const imported = { ...result, id: "m9", tool_call_id: "c9" };
   const records = log(user("1"), erased, { ...result, tool_call_id: "c1" }, imported);
   const { messages } = readSeed((await linesOf(records)).join(""));
-  assert.deepEqual(
-    messages.map(({ id }) => id),
-    ["m1", "m9"],
-  );
+  assert.equal(messages.map(({ id }) => id).join(), "m1,m9");
   assert.match((await linesOf(records, "full")).join(""), /t:result:1/);
 });
 
@@ -82,10 +79,7 @@ test("the seed form holds messages only: no control record, foreign record or hi
     user("5", { _type: "remark" }),
   );
   const { messages } = readSeed((await linesOf(records)).join(""));
-  assert.deepEqual(
-    messages.map(({ content }) => content),
-    ["1", "5"],
-  );
+  assert.equal(messages.map(({ content }) => content).join(), "1,5");
 });
 
 const cursors: readonly [cursor: number, written: number][] = [
@@ -116,10 +110,8 @@ test("the full form holds every record as it is stored, and the seed's reader fi
   );
   const more = { ...head, session: { generation: 2 } };
   const lines = await linesOf(records, "full", more);
-  assert.deepEqual(
-    lines.slice(1, -1).map((line) => JSON.parse(line)),
-    records,
-  );
+  const between = lines.slice(1, -1).map((line) => JSON.parse(line));
+  assert.deepEqual(between, records);
   assert.equal(lines.at(-1), lines[0]);
   assert.deepEqual(readSeed(lines.join("")).metadata, { ...more, key, _type: "metadata" });
 });

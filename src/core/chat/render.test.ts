@@ -4,7 +4,6 @@ import { fromMarkdown } from "mdast-util-from-markdown";
 import { gfmFromMarkdown } from "mdast-util-gfm";
 import { toString as textOf } from "mdast-util-to-string";
 import { gfm } from "micromark-extension-gfm";
-import { isThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { StoredRecord } from "../storage/log-store.ts";
 import { printable, printableLine } from "./printable.ts";
@@ -55,10 +54,9 @@ const thought = {
 test("what a model thought stands before its words in Markdown and in HTML", async () => {
   const chat = { key: "k" };
   const markdown = await text(toMarkdown(chat, log(thought)));
-  assert.match(
-    markdown,
-    /\n<details>\n<summary>Reasoning<\/summary>\n\n> Two and two\. {2}\n> &lt;b>\\`\\`\\`&lt;\/b>\n\n<\/details>\n\n> Four\.\n$/,
-  );
+  const said =
+    /\n<details>\n<summary>Reasoning<\/summary>\n\n> Two and two\. {2}\n> &lt;b>\\`\\`\\`&lt;\/b>\n\n<\/details>\n\n> Four\.\n$/;
+  assert.match(markdown, said);
   const html = await text(toHtml(chat, log(thought)));
   assert.match(html, /<summary>Reasoning<\/summary>\n<div[^>]*>Two and two\.\n&lt;b&gt;/);
 });
@@ -170,11 +168,7 @@ test("the HTML file holds the files of messages: pictures to be seen, all others
     { name: "gone.png", type: "image/png", size: 1, sha256: hash("c") },
   ];
   const message = { role: "user", content: "look", timestamp: "", attachments };
-  const files = new Map([
-    [hash("a"), bytes],
-    [hash("b"), bytes],
-  ]);
-  const readFile = async (sha256: string) => files.get(sha256);
+  const readFile = async (sha256: string) => (sha256 === hash("c") ? undefined : bytes);
   const html = await text(toHtml({ key: "k", readFile }, log(message)));
   const data = Buffer.from(bytes).toString("base64");
   const escaped = "&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;";
@@ -198,13 +192,8 @@ for (const [name, render] of Object.entries(formats)) {
   });
 
   test(`${name} in a zone that does not exist is refused as invalid`, async () => {
-    await assert.rejects(text(render({ ...chat, zone: "Mars/Base" }, day)), (error) =>
-      isThroughlineError(error, "THROUGHLINE_INVALID"),
-    );
-  });
-
-  test(`${name} leaves hidden messages out`, async () => {
-    assert.doesNotMatch(await text(render(chat, day)), /\/new/);
+    const page = text(render({ ...chat, zone: "Mars/Base" }, day));
+    await assert.rejects(page, { code: "THROUGHLINE_INVALID" });
   });
 
   test(`${name} of an empty chat is a whole document`, async () => {
@@ -353,13 +342,8 @@ test(`each of ${payloads.length} hostile texts stays text in HTML`, async () => 
 
 test(`each of ${payloads.length} hostile texts stays in its place in Markdown`, async () => {
   const expected = markdownParts(await text(toMarkdown(plain.chat, plain.records)));
-  assert.deepEqual(expected.blocks.slice(0, 5), [
-    "heading 1",
-    "paragraph",
-    "heading 2",
-    "paragraph",
-    "blockquote",
-  ]);
+  const begins = "heading 1,paragraph,heading 2,paragraph,blockquote";
+  assert.equal(expected.blocks.slice(0, 5).join(), begins);
   for (const payload of payloads) {
     const { chat, records } = hostile(payload);
     const parts = markdownParts(await text(toMarkdown(chat, records)));

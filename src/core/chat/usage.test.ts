@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isThroughlineError } from "../errors.ts";
 import {
   applyUsage,
   bucketOf,
@@ -50,48 +49,44 @@ function totals(state: Period, provider = "claude") {
   return [bucket.message_count, bucket.total_cost_usd, bucket.total_tokens];
 }
 
-test("two updates made from equal snapshots are both counted (D13)", () => {
-  assert.deepEqual(totals(apply(first, answer, answer)), [2, 0.02, 20]);
-});
-
 test("tokens whose cost is unknown are counted apart, and the known costs stay", () => {
   const priced = apply(first, answer);
   assert.equal("unpriced_tokens" in bucketOf(priced, "claude"), false);
   const state = apply(priced, { cost_usd: null }, { cost_usd: null, tokens: 5 }, answer);
   assert.deepEqual(totals(state), [4, 0.02, 35]);
   assert.equal(bucketOf(state, "claude").unpriced_tokens, 15);
-  assert.equal(
-    bucketOf(apply(state, { cost_usd: null, tokens: -99 }), "claude").unpriced_tokens,
-    0,
-  );
-});
-
-test("a refund makes the totals fall (D13)", () => {
-  const refund = { messages: -1, cost_usd: -0.02, tokens: -5 };
-  assert.deepEqual(totals(apply(first, { cost_usd: 0.05 }, refund)), [0, 0.03, 5]);
-});
-
-test("no correction takes a total below 0", () => {
-  const refund = { messages: -9, cost_usd: -9, tokens: -90 };
-  const state = apply(first, answer, refund);
-  assert.deepEqual(totals(state), [0, 0, 0]);
-  assert.deepEqual(totals(apply(state, answer)), [1, 0.01, 10], "and none is owed");
-});
-
-test("a failed attempt counts its cost and tokens, and no message", () => {
-  assert.deepEqual(totals(apply(first, { outcome: "failed" })), [0, 0.01, 10]);
+  const less = apply(state, { cost_usd: null, tokens: -99 });
+  assert.equal(bucketOf(less, "claude").unpriced_tokens, 0);
 });
 
 const nothing = { messages: 0, cost_usd: 0, tokens: 0 };
-test("an id that arrives although the turn failed is stored without counting", () => {
+const counts: readonly [string, readonly Partial<UsageDelta>[], readonly number[]][] = [
+  ["two updates made from equal snapshots are both counted (D13)", [{}, {}], [2, 0.02, 20]],
+  [
+    "a refund makes the totals fall (D13)",
+    [{ cost_usd: 0.05 }, { messages: -1, cost_usd: -0.02, tokens: -5 }],
+    [0, 0.03, 5],
+  ],
+  [
+    "no correction takes a total below 0, and none is owed",
+    [{}, { messages: -9, cost_usd: -9, tokens: -90 }, {}],
+    [1, 0.01, 10],
+  ],
+  [
+    "a failed attempt counts its cost and tokens, and no message",
+    [{ outcome: "failed" }],
+    [0, 0.01, 10],
+  ],
+];
+for (const [says, deltas, expected] of counts) {
+  test(says, () => assert.deepEqual(totals(apply(first, ...deltas)), expected));
+}
+
+test("a failed attempt that used nothing stores an id that arrived, and leaves the period else untouched", () => {
+  assert.equal(apply(first, { ...nothing, messages: 1, outcome: "failed" }), first);
   const state = apply(first, { ...nothing, outcome: "failed", session_id: "s1" });
   assert.equal(bucketOf(state, "claude").session_id, "s1");
   assert.deepEqual(totals(state), [0, 0, 0]);
-});
-
-test("a failed attempt that used nothing and brought no id leaves the period untouched", () => {
-  assert.equal(apply(first, { ...nothing, messages: 1, outcome: "failed" }), first);
-  const state = apply(first, { session_id: "s1" });
   assert.equal(apply(state, { ...nothing, outcome: "failed", session_id: "s1" }), state);
 });
 
@@ -107,12 +102,6 @@ for (const [given, kept] of ids) {
     assert.equal(bucketOf(state, "claude").session_id, kept);
   });
 }
-
-test("a late result of an ended period never reaches the newer one (D7, D8)", () => {
-  const next = rollOver(first, { at: noon + 1, startSeq: 5 });
-  assert.equal(applyUsage(next, answer), "ended_generation");
-  assert.deepEqual(totals(apply(next, { generation: 2 })), [1, 0.01, 10]);
-});
 
 test("totals stop at what a number can count exactly", () => {
   const most = { messages: periodLimits.count, tokens: periodLimits.count, cost_usd: 1_000_000 };
@@ -138,19 +127,14 @@ for (const wrong of refused) {
   const shown = typeof value === "number" ? value : JSON.stringify(value);
   test(`usage with ${name} ${shown} is refused as invalid`, () => {
     const delta = { ...answer, ...wrong } as UsageDelta;
-    assert.throws(
-      () => checkUsage(delta),
-      (error) => isThroughlineError(error, "THROUGHLINE_INVALID"),
-    );
+    assert.throws(() => checkUsage(delta), { code: "THROUGHLINE_INVALID" });
   });
 }
 
 test("an id of 1,024 bytes is accepted, one of 1,025 is too large", () => {
-  assert.equal(bucketOf(apply(first, { session_id: "i".repeat(1024) }), "claude").message_count, 1);
-  assert.throws(
-    () => checkUsage({ ...answer, session_id: "i".repeat(1025) }),
-    (error) => isThroughlineError(error, "THROUGHLINE_TOO_LARGE"),
-  );
+  checkUsage({ ...answer, session_id: "i".repeat(1024) });
+  const long = { ...answer, session_id: "i".repeat(1025) };
+  assert.throws(() => checkUsage(long), { code: "THROUGHLINE_TOO_LARGE" });
 });
 
 test("dollars add up to the nano-dollar for any amounts, up to a million", () => {
@@ -165,25 +149,13 @@ test("dollars add up to the nano-dollar for any amounts, up to a million", () =>
 });
 
 // A model beside the machine: plain counters in a Map, thrown away and begun again as told.
-type Step =
-  | {
-      readonly do: "usage";
-      readonly provider: string;
-      readonly tokens: number;
-      readonly late: number;
-    }
-  | { readonly do: "reset" | "switch"; readonly provider: string }
-  | { readonly do: "roll over" | "act" };
 const provider = fc.constantFrom("claude", "codex", "__proto__");
-const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({
-    do: fc.constant("usage" as const),
-    provider,
-    tokens: fc.integer({ min: -20, max: 100 }),
-    late: fc.nat(2),
-  }),
-  fc.record({ do: fc.constantFrom("reset" as const, "switch" as const), provider }),
-  fc.record({ do: fc.constantFrom("roll over" as const, "act" as const) }),
+const tokens = fc.integer({ min: -20, max: 100 });
+const kind = <T extends string>(...names: T[]) => fc.constantFrom(...names);
+const step = fc.oneof(
+  fc.record({ do: kind("usage"), provider, tokens, late: fc.nat(2) }),
+  fc.record({ do: kind("reset", "switch"), provider }),
+  fc.record({ do: kind("roll over", "act") }),
 );
 
 test("after any sequence of usage, resets, switches and rollovers the totals are those of a plain count", () => {
@@ -206,7 +178,9 @@ test("after any sequence of usage, resets, switches and rollovers the totals are
             bucket_generation: bucketOf(begun.state, step.provider).generation,
           });
           const isReset = begun.resets.get(step.provider) !== resets.get(step.provider);
-          assert.equal(typeof counted === "string", begun.sessions !== sessions || isReset);
+          const isEnded = begun.sessions !== sessions;
+          assert.equal(typeof counted === "string", isEnded || isReset);
+          assert.equal(counted === "ended_generation", isEnded);
           if (typeof counted === "string") continue;
           seen.push({ state: counted, sessions, resets });
           const before = count.get(step.provider) ?? 0;
