@@ -37,13 +37,10 @@ test("encrypted thinking is stored without the item id, which could not be resol
   });
 });
 
-test("stored data of another shape is passed over", () => {
+test("stored data of another shape, and a thought that its provider could not take, are passed over", () => {
   for (const other of [{ response_id: 1 }, { reasoning: [null] }, { reasoning: [{ text: 1 }] }]) {
     assert.deepEqual(readProviderData(other), {});
   }
-});
-
-test("a stored thought that its provider could not take is passed over", () => {
   for (const metadata of [{ anthropic: "boom" }, { google: [1] }]) {
     const stored = { response_id: "r1", reasoning: [{ text: "x", metadata }] };
     assert.deepEqual(readProviderData(stored), { responseId: "r1", reasoning: [] });
@@ -60,36 +57,23 @@ const answer = (content: string, id: string): ModelInput => ({
 
 const openai = "openai.responses";
 
+const result: ModelInput = { role: "tool", toolCallId: "1", toolName: "t", content: "x" };
+const begun = [user("a"), answer("b", "r1")];
 const rows: readonly [string, readonly ModelInput[], string | undefined, number | undefined][] = [
-  ["after its newest answer", [user("a"), answer("b", "r1"), user("c")], "r1", 1],
-  [
-    "after turns of other models",
-    [user("a"), answer("b", "r1"), user("c"), other("d"), user("e")],
-    "r1",
-    3,
-  ],
-  ["after a failed turn", [user("a"), answer("b", "r1"), user("c"), user("d")], "r1", 2],
-  [
-    "after a tool result",
-    [
-      user("a"),
-      answer("b", "r1"),
-      { role: "tool", toolCallId: "1", toolName: "t", content: "x" },
-      user("c"),
-    ],
-    "r1",
-    2,
-  ],
+  ["after its newest answer", [...begun, user("c")], "r1", 1],
+  ["after turns of other models", [...begun, user("c"), other("d"), user("e")], "r1", 3],
+  ["after a failed turn", [...begun, user("c"), user("d")], "r1", 2],
+  ["after a tool result", [...begun, result, user("c")], "r1", 2],
   ["with an imported id and no answer in the history", [user("a")], "r0", 1],
   ["when the answer is out of the history", [user("a"), other("b"), user("c")], "r1", undefined],
   [
     "when the id is of an older answer, by what came after it",
-    [user("a"), answer("b", "r1"), user("c"), answer("d", "r2"), user("e")],
+    [...begun, user("c"), answer("d", "r2"), user("e")],
     "r1",
     3,
   ],
-  ["without an id", [user("a"), answer("b", "r1"), user("c")], undefined, undefined],
-  ["when nothing is new", [user("a"), answer("b", "r1")], "r1", undefined],
+  ["without an id", [...begun, user("c")], undefined, undefined],
+  ["when nothing is new", begun, "r1", undefined],
 ];
 for (const [when, messages, providerSessionId, unseen] of rows) {
   const outcome = unseen === undefined ? "is not resumed: all is sent" : `sends ${unseen} messages`;
@@ -111,11 +95,8 @@ for (const [when, messages, providerSessionId, unseen] of rows) {
 
 test("a provider without sessions is sent everything, and no id", () => {
   const messages = [user("a")];
-  const plan = planSession("ollama.chat", {
-    instructions: "Be kind.",
-    messages,
-    providerSessionId: "x",
-  });
+  const request = { instructions: "Be kind.", messages, providerSessionId: "x" };
+  const plan = planSession("ollama.chat", request);
   assert.deepEqual(plan, { messages, resumed: false, instructions: "Be kind." });
   const bare = planSession("ollama.chat", { instructions: "", messages });
   assert.deepEqual(bare, { messages, resumed: false, instructions: undefined });

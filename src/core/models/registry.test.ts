@@ -37,14 +37,7 @@ function openAllowed(provider: NamedProvider, settings: ModelSettings = {}) {
   return ResponderRegistry.open({ standard, settings, allowed: [provider], fetch: noNetwork });
 }
 
-async function say(responder: Responder): Promise<string> {
-  const request = { instructions: "", messages: [{ role: "user" as const, content: "Hi" }] };
-  let text = "";
-  for await (const event of responder.respond(request, new AbortController().signal)) {
-    if (event.type === "text") text += event.text;
-  }
-  return text;
-}
+const say = async (responder: Responder) => (await collectAnswer(responder, "Hi")).text;
 
 test("with no model named nothing is asked, and new sessions run on the offline responder", async () => {
   const { fetch, urls } = ollama(["qwen3:8b"]);
@@ -52,6 +45,7 @@ test("with no model named nothing is asked, and new sessions run on the offline 
   assert.deepEqual(registry.standard, { provider: "offline", model: "offline" });
   const responder = await registry.get("offline", "offline");
   assert.match(await say(responder), /built-in responder/);
+  assert.equal((await registry.get("offline", "qwen3")).model, "offline");
   await registry.list({ again: true });
   assert.deepEqual([registry.providers, urls], [["offline"], []]);
 });
@@ -88,10 +82,8 @@ test("a key alone allows no provider: not one that a session or a request names"
   const registry = await ResponderRegistry.open({ standard, settings, fetch });
   assert.deepEqual(registry.providers, ["anthropic", "offline"]);
   for (const provider of ["openai", "ollama", "bedrock"]) {
-    await assert.rejects(registry.get(provider, "m"), {
-      code: "THROUGHLINE_INVALID",
-      message: new RegExp(`^${provider} is not allowed here: .*--model.* providers`),
-    });
+    const message = new RegExp(`^${provider} is not allowed here: .*--model.* providers`);
+    await assert.rejects(registry.get(provider, "m"), { code: "THROUGHLINE_INVALID", message });
   }
   assert.equal((await registry.get("anthropic", "other")).model, "other");
   assert.deepEqual(urls, []);
@@ -99,10 +91,7 @@ test("a key alone allows no provider: not one that a session or a request names"
 
 test("a model is made once, however often and however fast it is asked for", async () => {
   const registry = await openAllowed("ollama");
-  const [first, second] = await Promise.all([
-    registry.get("ollama", "a"),
-    registry.get("ollama", "a"),
-  ]);
+  const [first, second] = await Promise.all([1, 2].map(() => registry.get("ollama", "a")));
   assert.equal(first, second);
   assert.equal(await registry.get("ollama", "a"), first);
   assert.notEqual(await registry.get("ollama", "b"), first);
@@ -139,17 +128,13 @@ test("a model that is not set up is refused, and found once its key is there", a
   assert.equal((await registry.get("openai", "gpt")).model, "gpt");
 });
 
-test("a session that ran on a model named by URL is told to name it again when none is", async () => {
+test("a standard model that is not set up is refused at the start, one of a session that was named by URL when it is asked", async () => {
+  const code = "THROUGHLINE_CONFIGURATION";
+  const opening = ResponderRegistry.open({ standard: parseModelName("anthropic/m"), settings: {} });
+  await assert.rejects(opening, { code, message: /ANTHROPIC_API_KEY/ });
   const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
-  await assert.rejects(registry.get("openai-compatible", "m"), {
-    code: "THROUGHLINE_CONFIGURATION",
-    message: /--model http/,
-  });
-});
-
-test("the offline responder answers under any model's name", async () => {
-  const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
-  assert.equal((await registry.get("offline", "qwen3")).model, "offline");
+  const getting = registry.get("openai-compatible", "m");
+  await assert.rejects(getting, { code, message: /--model http/ });
 });
 
 test("the offline responder refuses options that cannot be used, by their names", async () => {
@@ -161,24 +146,12 @@ test("the offline responder refuses options that cannot be used, by their names"
   }
 });
 
-test("a standard model that is not set up is refused when the registry is opened", async () => {
-  const standard = parseModelName("anthropic/claude");
-  await assert.rejects(ResponderRegistry.open({ standard, settings: {} }), {
-    code: "THROUGHLINE_CONFIGURATION",
-    message: /ANTHROPIC_API_KEY/,
-  });
-});
-
 test("a model that cannot be reached fails at the turn, not before", async () => {
   const standard = parseModelName("ollama/qwen3");
-  const registry = await ResponderRegistry.open({
-    standard,
-    settings: {},
-    fetch: noNetwork,
-    maxRetries: 0,
-  });
-  const responder = await registry.get("ollama", "qwen3");
-  await assert.rejects(say(responder), (error) => error instanceof ResponderError);
+  const options = { standard, settings: {}, fetch: noNetwork, maxRetries: 0 };
+  const registry = await ResponderRegistry.open(options);
+  const { error } = await collectAnswer(await registry.get("ollama", "qwen3"), "Hi");
+  assert.ok(error instanceof ResponderError);
 });
 
 type Server = Awaited<ReturnType<typeof modelServer>>;
@@ -201,12 +174,9 @@ function shown({ providers }: ModelList): Record<string, readonly string[] | str
 
 /** The headers in which a key can travel. */
 function keys(server: Server): Record<string, string> {
-  return Object.fromEntries(
-    server.seen.map(({ path, headers }) => [
-      path,
-      String(headers["x-api-key"] ?? headers.authorization ?? "none"),
-    ]),
-  );
+  const keyOf = (headers: Server["seen"][number]["headers"]) =>
+    String(headers["x-api-key"] ?? headers.authorization ?? "none");
+  return Object.fromEntries(server.seen.map(({ path, headers }) => [path, keyOf(headers)]));
 }
 
 test("each provider that is allowed lists its chat models, and each gets its own key only", async () => {
@@ -306,17 +276,10 @@ for (const [what, answer, says] of failures) {
     const { providers } = await registry.list();
     assert.ok(performance.now() - begun < 4_000);
     const [ollama, openai] = providers;
-    assert.deepEqual(
-      ollama?.models.map(({ model }) => model),
-      ["qwen3"],
-    );
-    assert.deepEqual(openai?.models, []);
+    assert.deepEqual([ollama?.models.map(({ model }) => model), openai?.models], [["qwen3"], []]);
     assert.match(openai?.error ?? "", says);
     assert.doesNotMatch(JSON.stringify(providers), /canary/);
-    assert.equal(
-      server.seen.some(({ path }) => path === "/elsewhere"),
-      false,
-    );
+    assert.ok(!server.seen.some(({ path }) => path === "/elsewhere"));
   });
 }
 
@@ -345,15 +308,11 @@ test("an OpenAI-compatible server is asked at its address for the models that it
   const clock = new HeldClock();
   const registry = await open(server, `${server.url}/v1#local`, { clock });
   assert.deepEqual(shown(await registry.list()), { "openai-compatible": ["local", "local-large"] });
-  const answer = await collectAnswer(
-    await registry.get("openai-compatible", "local-large"),
-    "hello",
-  );
-  assert.equal(answer.text, "local hears you.");
+  const large = await registry.get("openai-compatible", "local-large");
+  assert.equal(await say(large), "local hears you.");
   assert.equal(keys(server)["/v1/models"], "Bearer canary-compatible");
-  await assert.rejects(registry.get("openai-compatible", "elsewhere"), {
-    code: "THROUGHLINE_CONFIGURATION",
-  });
+  const elsewhere = registry.get("openai-compatible", "elsewhere");
+  await assert.rejects(elsewhere, { code: "THROUGHLINE_CONFIGURATION" });
   // The server is away when its list is asked for again: what was asked before still can be.
   await server.stop();
   clock.pass(60_000);
@@ -374,8 +333,7 @@ test("an Ollama is looked for when that is asked for, and can be asked from then
   const ready = await registry.list({ again: true });
   assert.deepEqual(ready.standard, { provider: "offline", model: "offline" });
   assert.deepEqual(shown(ready), { ollama: ["qwen3", "llama3"], offline: ["offline"] });
-  const { text } = await collectAnswer(await registry.get("ollama", "llama3"), "hello");
-  assert.equal(text, "llama3 hears you.");
+  assert.equal(await say(await registry.get("ollama", "llama3")), "llama3 hears you.");
   await server.stop();
   assert.deepEqual(shown(await registry.list({ again: true })), unreached);
 });

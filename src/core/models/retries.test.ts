@@ -6,16 +6,10 @@ import { aiSdkResponder } from "./ai-sdk-responder.ts";
 import { requestedWaitMs, waitMsBefore } from "./errors.ts";
 import type { Retry } from "./responder.ts";
 
-function failure(statusCode: number | undefined, responseHeaders: Record<string, string> = {}) {
+function failure(statusCode: number, responseHeaders: Record<string, string> = {}) {
   const request = { url: "https://api.example", requestBodyValues: {} };
-  const isRetryable = statusCode === undefined || statusCode >= 429;
-  return new APICallError({
-    ...request,
-    message: "no",
-    responseHeaders,
-    isRetryable,
-    ...(statusCode === undefined ? {} : { statusCode }),
-  });
+  const isRetryable = statusCode >= 429;
+  return new APICallError({ ...request, message: "no", responseHeaders, isRetryable, statusCode });
 }
 
 const soon = { "retry-after-ms": "1" };
