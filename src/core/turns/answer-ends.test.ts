@@ -11,44 +11,33 @@ import { openThroughline } from "../throughline.ts";
 const said = { content: "The boat" };
 const thought = { reasoning_content: "When does it leave?" };
 const name = "openai-compatible/m";
+const silent = `${name} answered without a word`;
+const cutOff = `${name} did not end its answer`;
+const limit = "it reached its limit of tokens";
+const filter = "a content filter stopped it";
 const rows = [
-  [[], "stop", undefined, `${name} answered without a word`],
-  [[{ content: " \n\n " }], "stop", undefined, `${name} answered without a word`],
-  [[thought], "stop", undefined, `${name} answered without a word`],
-  [
-    [thought],
-    "length",
-    undefined,
-    `${name} answered without a word: it reached its limit of tokens`,
-  ],
-  [[], "content_filter", undefined, `${name} answered without a word: a content filter stopped it`],
-  [[said], "length", "length", `${name} did not end its answer: it reached its limit of tokens`],
-  [
-    [thought, said],
-    "content_filter",
-    "content_filter",
-    `${name} did not end its answer: a content filter stopped it`,
-  ],
+  [[], "stop", undefined, silent],
+  [[{ content: " \n\n " }], "stop", undefined, silent],
+  [[thought], "stop", undefined, silent],
+  [[thought], "length", undefined, `${silent}: ${limit}`],
+  [[], "content_filter", undefined, `${silent}: ${filter}`],
+  [[said], "length", "length", `${cutOff}: ${limit}`],
+  [[thought, said], "content_filter", "content_filter", `${cutOff}: ${filter}`],
   [[thought, said], "stop", "whole", undefined],
 ] as const;
 
 for (const [deltas, finish, cut, reason] of rows) {
   const what = deltas.length === 0 ? "nothing" : JSON.stringify(deltas);
   test(`an answer of ${what} that ends with ${finish} is ${cut ?? "none, and can be asked for again"}`, async (t) => {
-    let isFirst = true;
-    const server = await openAiServer(() => {
-      const isAsked = isFirst;
-      isFirst = false;
-      return isAsked ? { stream: deltaStream(deltas, finish) } : { text: "At nine." };
-    });
+    const server = await openAiServer((n) =>
+      n === 0 ? { stream: deltaStream(deltas, finish) } : { text: "At nine." },
+    );
     t.after(() => server.close());
     const spec = { provider: "openai-compatible", model: "m", baseUrl: server.url } as const;
     await using throughline = await openThroughline({ storage: "memory" });
     const { chats } = throughline;
-    const turns = await throughline.turns({
-      model: await createResponder(spec, {}, {}),
-      persona: "",
-    });
+    const model = await createResponder(spec, {}, {});
+    const turns = await throughline.turns({ model, persona: "" });
     const answer = await turns.submit("local:me", { id: "u1", content: "When?" }).done;
     assert.equal(answer.reason, reason);
     const { chats: open } = await chats.list({ unanswered: true });
@@ -61,19 +50,15 @@ for (const [deltas, finish, cut, reason] of rows) {
     const { messages } = await chats.messages("local:me");
     const [, stored] = messages;
     assert.deepEqual([answer.outcome, open.length, messages.length], ["answered", 0, 2]);
-    assert.deepEqual(
-      [stored?.partial, stored?.partial_reason],
-      isCut ? [true, cut] : [undefined, undefined],
-    );
+    const expected = isCut ? [true, cut] : [undefined, undefined];
+    assert.deepEqual([stored?.partial, stored?.partial_reason], expected);
     const again = await turns.submit("local:me", { id: "u1", content: "When?" }).done;
     assert.deepEqual([again.outcome, again.assistant?.id], ["answered", stored?.id]);
   });
 }
 
-const call: ResponderEvent = {
-  type: "tool-call",
-  call: { id: "c", type: "function", function: { name: "look", arguments: "{}" } },
-};
+const fn = { name: "look", arguments: "{}" };
+const call = { type: "tool-call", call: { id: "c", type: "function", function: fn } } as const;
 const looked = { toolCallId: "c", toolName: "look", content: "rain", isError: false } as const;
 const result: ResponderEvent = { type: "tool-result", ...looked };
 const words: ResponderEvent = { type: "text", text: "Let me look." };
@@ -107,11 +92,8 @@ for (const [what, events, finish, isAnswer] of [
     const { assistant } = await (await turns.answer("local:me")).done;
     assert.deepEqual([assistant?.content, resumed], ["At nine.", [undefined, undefined]]);
     const { messages } = await throughline.chats.messages("local:me");
-    const blank = messages.filter((each) => each.role === "assistant" && !each.tool_calls);
-    assert.deepEqual(
-      blank.map(({ content }) => content),
-      ["At nine."],
-    );
+    const answers = messages.filter((each) => each.role === "assistant" && !each.tool_calls);
+    assert.deepEqual([answers.length, answers[0]?.content], [1, "At nine."]);
   });
 }
 
@@ -145,12 +127,7 @@ for (const [what, message, isAnswer] of [
 
 /** Asks a model that calls a tool once, and whose server refuses what is not well formed. */
 async function askWithTool(t: TestContext, tool: TurnTool, refuses: boolean, persona: string) {
-  const called = {
-    index: 0,
-    id: "c1",
-    type: "function",
-    function: { name: "look", arguments: "{}" },
-  };
+  const called = { index: 0, ...call.call };
   const server = await openAiServer((_, { body }) => {
     const text = JSON.stringify(body);
     if (/\\ud[89a-f]/.test(text)) return { status: 400 };
@@ -163,11 +140,9 @@ async function askWithTool(t: TestContext, tool: TurnTool, refuses: boolean, per
   t.after(() => server.close());
   const spec = { provider: "openai-compatible", model: "m", baseUrl: server.url } as const;
   await using throughline = await openThroughline({ storage: "memory" });
-  const turns = await throughline.turns({
-    model: await createResponder(spec, {}, {}),
-    persona,
-    tools: () => ({ instructions: "", tools: [tool] }),
-  });
+  const tools = () => ({ instructions: "", tools: [tool] });
+  const model = await createResponder(spec, {}, {});
+  const turns = await throughline.turns({ model, persona, tools });
   return await turns.submit("local:me", { content: "When?" }).done;
 }
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { chat, scriptedCompanion } from "../../../test/support/scripted-companion.ts";
 import { shownRecords } from "../chat/marks.ts";
-import type { StoredMessage } from "../chat/message.ts";
+import type { StoredMessage, ToolCall } from "../chat/message.ts";
 import { notCompleted } from "../chat/model-row.ts";
 import { renderRows } from "../chat/render-rows.ts";
 import { ThroughlineError } from "../errors.ts";
@@ -23,7 +23,6 @@ type Step =
   | string
   | { readonly runs: string }
   | { readonly thinks: string }
-  | "FAILS"
   | { readonly meets: () => Promise<unknown> };
 
 async function* play(
@@ -58,11 +57,7 @@ type Run = (to: string, key: string) => Promise<string> | string;
 
 async function companion(
   script: readonly (readonly Step[])[],
-  options: {
-    readonly run?: Run;
-    readonly repeatable?: boolean;
-    readonly idleMinutes?: number;
-  } = {},
+  options: { run?: Run; readonly repeatable?: boolean; readonly idleMinutes?: number } = {},
 ) {
   const requests: ResponderRequest[] = [];
   const model: Responder = {
@@ -70,12 +65,9 @@ async function companion(
     model: "script-1",
     window: undefined,
     respond(request, signal) {
+      const steps = script[requests.length] ?? assert.fail("not asked so often");
       requests.push(request);
-      return play(
-        script[requests.length - 1] ?? assert.fail("not asked so often"),
-        request,
-        signal,
-      );
+      return play(steps, request, signal);
     },
   };
   const runs: string[] = [];
@@ -99,15 +91,17 @@ async function companion(
     return messages.filter(({ hidden }) => !hidden).map(asLine);
   };
   const asked = (n: number) =>
-    requests[n]?.messages.map((message) =>
-      message.role === "assistant"
-        ? `assistant: ${message.content}${(message.toolCalls ?? []).map((call) => ` [${call.function.arguments}]`).join("")}`
-        : `${message.role}: ${message.content}`,
-    );
+    requests[n]?.messages.map((message) => {
+      const calls = message.role === "assistant" ? message.toolCalls : undefined;
+      return asLine({ ...message, tool_calls: calls });
+    });
   return { ...c, requests, runs, shown, asked };
 }
 
-function asLine({ role, content, tool_calls: calls = [] }: StoredMessage): string {
+interface Line extends Pick<StoredMessage, "role" | "content"> {
+  readonly tool_calls?: readonly Pick<ToolCall, "function">[] | undefined;
+}
+function asLine({ role, content, tool_calls: calls = [] }: Line): string {
   return `${role}: ${content}${calls.map((call) => ` [${call.function.arguments}]`).join("")}`;
 }
 
@@ -127,37 +121,6 @@ async function progressOf(progress: AsyncIterable<TurnProgress>): Promise<string
   }
   return told;
 }
-
-test("a call is stored before its tool runs, its result before the model continues, and both are told in order", async () => {
-  let duringRun: string[] = [];
-  let afterRun: string[] = [];
-  const look = async () => {
-    afterRun = await c.shown();
-  };
-  const c = await companion([["Let me pay. ", { runs: "Ada" }, { meets: look }, "Done."]], {
-    run: async () => {
-      duringRun = await c.shown();
-      return "paid Ada";
-    },
-  });
-  const turn = c.turns.submit(chat, { content: "Pay Ada" });
-  const told = await progressOf(turn.progress());
-  const call = 'assistant: Let me pay.  [{"to":"Ada"}]';
-  assert.deepEqual(duringRun, ["user: Pay Ada", call]);
-  assert.deepEqual(afterRun, ["user: Pay Ada", call, "tool: paid Ada"]);
-  assert.deepEqual(told, [
-    "accepted",
-    "text Let me pay. ",
-    `message ${call}`,
-    "message tool: paid Ada",
-    "text Done.",
-    "result",
-  ]);
-  const { messages } = await c.chats.messages(chat);
-  const tellings = await Array.fromAsync(turn.progress());
-  const stored = tellings.flatMap((item) => (item.type === "message" ? [item.message] : []));
-  assert.deepEqual(stored, messages.slice(1, 3), "told as they are stored");
-});
 
 test("a tool waits until its call is on the disk, and the model until the result is", async () => {
   const c = await companion([[{ runs: "Ada" }, "Done."]]);
@@ -205,7 +168,7 @@ test("a turn without tools is stored in two appends, the message and the answer"
     appends++;
     return append.apply(logs, args);
   };
-  await c.turns.submit(chat, { content: "Hello" }).done;
+  await c.say("Hello");
   assert.equal(appends, 2);
 });
 
@@ -215,70 +178,54 @@ test("a failed turn that is taken up again continues after its last result, and 
     [{ runs: "Cy" }, "FAILS"],
     ["All paid."],
   ]);
-  const first = await c.turns.submit(chat, { content: "Pay all" }).done;
+  const first = await c.say("Pay all");
   // Words after the last result: this is an answer, cut short.
   assert.deepEqual([first.outcome, first.assistant?.content], ["failed", "So "]);
 
-  const turn = await c.turns.submit(chat, { content: "Pay Cy" }).done;
+  const turn = await c.say("Pay Cy");
   assert.deepEqual([turn.outcome, turn.assistant], ["failed", undefined]);
   const again = await (await c.turns.answer(chat)).done;
   assert.equal(again.assistant?.content, "All paid.");
-  assert.deepEqual(
-    c.runs.map((run) => run.split(" ")[0]),
-    ["Ada", "Bo", "Cy"],
-  );
+  assert.match(c.runs.join(", "), /^Ada \S+, Bo \S+, Cy \S+$/);
   assert.equal(new Set(c.runs).size, 3, "each call has a key of its own");
-  assert.deepEqual(c.asked(2)?.slice(-3), [
-    "user: Pay Cy",
-    'assistant:  [{"to":"Cy"}]',
-    "tool: paid Cy",
-  ]);
+  const asked = ["user: Pay Cy", 'assistant:  [{"to":"Cy"}]', "tool: paid Cy"];
+  assert.deepEqual(c.asked(2)?.slice(-3), asked);
   const ids = (await c.chats.messages(chat)).messages.map(({ id }) => id);
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test("a call without a result is not run again, and the model is told that its outcome is unknown", async () => {
+/** A turn of which the chat was lost while its tool ran. */
+async function lost(script: readonly (readonly Step[])[], repeatable: boolean, next?: Run) {
   const isRunning = Promise.withResolvers<void>();
-  const c = await companion([[{ runs: "Ada" }], ["I do not know."]], {
-    run: () => {
-      isRunning.resolve();
-      return new Promise(() => undefined);
-    },
-  });
+  const run = () => {
+    isRunning.resolve();
+    return new Promise<string>(() => undefined);
+  };
+  const options: Parameters<typeof companion>[1] = { repeatable, run };
+  const c = await companion([[{ runs: "Ada" }], ...script], options);
   const turn = c.turns.submit(chat, { content: "Pay Ada" });
   await isRunning.promise;
+  options.run = next;
   turn.fence(new Error("the chat was lost"));
   await assert.rejects(turn.done, /the chat was lost/);
+  return c;
+}
+
+test("a call without a result is not run again, and the model is told that its outcome is unknown", async () => {
+  const c = await lost([["I do not know."]], false);
   await (await c.turns.answer(chat)).done;
   assert.equal(c.runs.length, 1);
-  assert.deepEqual(c.asked(1), [
-    "user: Pay Ada",
-    'assistant:  [{"to":"Ada"}]',
-    `tool: ${notCompleted}`,
-  ]);
-  assert.deepEqual(await c.shown(), [
-    "user: Pay Ada",
-    'assistant:  [{"to":"Ada"}]',
-    "assistant: I do not know.",
-  ]);
+  const before = ["user: Pay Ada", 'assistant:  [{"to":"Ada"}]'];
+  assert.deepEqual(c.asked(1), [...before, `tool: ${notCompleted}`]);
+  assert.deepEqual(await c.shown(), [...before, "assistant: I do not know."]);
 });
 
 for (const how of ["returns", "throws"] as const) {
   test(`a repeatable call without a result runs again with its key, and what it ${how} is stored`, async () => {
-    const isRunning = Promise.withResolvers<void>();
-    const c = await companion([[{ runs: "Ada" }], ["Paid."]], {
-      repeatable: true,
-      run: () => {
-        isRunning.resolve();
-        if (c.runs.length === 1) return new Promise(() => undefined);
-        if (how === "throws") throw new Error("secret");
-        return "paid at last";
-      },
+    const c = await lost([["Paid."]], true, () => {
+      if (how === "throws") throw new Error("secret");
+      return "paid at last";
     });
-    const turn = c.turns.submit(chat, { content: "Pay Ada" });
-    await isRunning.promise;
-    turn.fence(new Error("the chat was lost"));
-    await assert.rejects(turn.done, /the chat was lost/);
     const again = await c.turns.answer(chat);
     const told = await progressOf(again.progress());
     const content = how === "returns" ? "paid at last" : "The tool failed.";
@@ -292,11 +239,8 @@ for (const how of ["returns", "throws"] as const) {
 for (const how of ["returns", "throws"] as const) {
   test(`what a tool ${how} after its result was reported changes nothing, and the answer is kept`, async () => {
     const late = Promise.withResolvers<string>();
-    const call = {
-      id: "c1",
-      type: "function",
-      function: { name: "slow", arguments: "{}" },
-    } as const;
+    const fn = { name: "slow", arguments: "{}" };
+    const call = { id: "c1", type: "function", function: fn } as const;
     const model: Responder = {
       provider: "scripted",
       model: "script-1",
@@ -314,11 +258,9 @@ for (const how of ["returns", "throws"] as const) {
       },
     };
     const slow = { name: "slow", description: "Waits.", parameters: { type: "object" } } as const;
-    const tools = [{ ...slow, run: () => late.promise }];
-    const c = await scriptedCompanion(model, {
-      turns: { tools: () => ({ instructions: "", tools }) },
-    });
-    await c.turns.submit(chat, { content: "Do it" }).done;
+    const tools = () => ({ instructions: "", tools: [{ ...slow, run: () => late.promise }] });
+    const c = await scriptedCompanion(model, { turns: { tools } });
+    await c.say("Do it");
     const { messages } = await c.chats.messages(chat);
     assert.deepEqual(messages.map(asLine), [
       "user: Do it",
@@ -331,8 +273,8 @@ for (const how of ["returns", "throws"] as const) {
 
 test("a turn that is taken up in a new period still knows what its tools did", async () => {
   const c = await companion([["Hi"], [{ runs: "Ada" }, "FAILS"], ["Paid."]], { idleMinutes: 30 });
-  await c.turns.submit(chat, { content: "Hello" }).done;
-  await c.turns.submit(chat, { content: "Pay Ada" }).done;
+  await c.say("Hello");
+  await c.say("Pay Ada");
   c.clock.pass(60 * 60_000);
   await (await c.turns.answer(chat)).done;
   assert.deepEqual(c.asked(2), ["user: Pay Ada", 'assistant:  [{"to":"Ada"}]', "tool: paid Ada"]);
@@ -343,7 +285,7 @@ test("a failed turn that is sent again after others were said is asked with what
   const c = await companion([[{ runs: "Ada" }, "FAILS"], ["Sunny"], ["Paid."]]);
   const pay = { id: "pay", content: "Pay Ada" };
   await c.turns.submit(chat, pay).done;
-  await c.turns.submit(chat, { content: "Weather?" }).done;
+  await c.say("Weather?");
   await c.turns.submit(chat, pay).done;
   assert.deepEqual(c.asked(2), [
     "user: Pay Ada\n\nWeather?",
@@ -356,33 +298,22 @@ test("a failed turn that is sent again after others were said is asked with what
 
 test("a retry that fails after a tool ran leaves the old answer, and what it did is hidden", async () => {
   const c = await companion([["first"], [{ runs: "Ada" }, "FAILS"], ["Bye"]]);
-  await c.turns.submit(chat, { content: "Hello" }).done;
+  await c.say("Hello");
   const { outcome } = await (await c.turns.retry(chat)).done;
   assert.equal(outcome, "failed");
   assert.deepEqual(await c.shown(), ["user: Hello", "assistant: first"]);
   const { messages } = await c.chats.messages(chat);
-  assert.deepEqual(
-    messages.map(({ hidden, replaced }) => [hidden, replaced]),
-    [
-      [undefined, undefined],
-      [undefined, undefined],
-      [true, true],
-      [true, true],
-    ],
-  );
+  const hides = messages.map(({ hidden, replaced }) => hidden && replaced);
+  assert.deepEqual(hides, [undefined, undefined, true, true]);
   assert.deepEqual(await rendered(c), ["Hello", "first"]);
-  await c.turns.submit(chat, { content: "Thanks" }).done;
+  await c.say("Thanks");
   assert.deepEqual(c.asked(2), ["user: Hello", "assistant: first", "user: Thanks"]);
 });
 
 test("a retry that is repeated after it failed continues after its last result, and then takes the old answer's place", async () => {
-  const c = await companion([
-    ["first", { runs: "Bo" }, "old"],
-    [{ runs: "Ada" }, "FAILS"],
-    ["second"],
-    ["Bye"],
-  ]);
-  await c.turns.submit(chat, { content: "Hello" }).done;
+  const old = ["first", { runs: "Bo" }, "old"];
+  const c = await companion([old, [{ runs: "Ada" }, "FAILS"], ["second"], ["Bye"]]);
+  await c.say("Hello");
   await (await c.turns.retry(chat, { id: "r1" })).done;
   await (await c.turns.retry(chat, { id: "r1" })).done;
   const call = 'assistant:  [{"to":"Ada"}]';
@@ -391,7 +322,7 @@ test("a retry that is repeated after it failed continues after its last result, 
   const now = ["user: Hello", call, "tool: paid Ada", "assistant: second"];
   assert.deepEqual(await c.shown(), now);
   assert.deepEqual(await rendered(c), ["Hello", "", "paid Ada", "second"]);
-  await c.turns.submit(chat, { content: "Thanks" }).done;
+  await c.say("Thanks");
   assert.deepEqual(c.asked(3), [...now, "user: Thanks"]);
 });
 
@@ -410,7 +341,7 @@ test("what a tool returns after its turn was stopped is not stored", async () =>
   const { outcome } = await turn.done;
   assert.equal(outcome, "interrupted");
   paid.resolve("paid");
-  await c.turns.submit(chat, { content: "And?" }).done;
+  await c.say("And?");
   const call = 'assistant: Wait.  [{"to":"Ada"}]';
   assert.deepEqual(await c.shown(), ["user: Pay Ada", call, "user: And?", "assistant: Bye"]);
   assert.deepEqual(c.asked(1), ["user: Pay Ada", call, `tool: ${notCompleted}`, "user: And?"]);
@@ -445,36 +376,28 @@ test("a call that is erased is neither run again nor told to the model that take
 
 test("the question that is erased or taken back while its tool runs ends the turn, not its record", async () => {
   for (const how of ["erase", "take back"] as const) {
-    const c: Awaited<ReturnType<typeof companion>> = await companion(
-      [[{ runs: "Ada" }, "Paid."], ["Bye"]],
-      {
-        run: async () => {
-          await (how === "erase" ? c.chats.erase(chat, "q") : c.chats.takeBack(chat, ["q"]));
-          return "paid";
-        },
-      },
-    );
+    const run = async () => {
+      await (how === "erase" ? c.chats.erase(chat, "q") : c.chats.takeBack(chat, ["q"]));
+      return "paid";
+    };
+    const c = await companion([[{ runs: "Ada" }, "Paid."], ["Bye"]], { run });
     const { outcome } = await c.turns.submit(chat, { id: "q", content: "Pay Ada" }).done;
     assert.equal(outcome, "answered");
     assert.equal((await c.chats.row(chat)).unanswered, false);
-    await c.turns.submit(chat, { content: "Next" }).done;
+    await c.say("Next");
     assert.deepEqual(c.asked(1), ["user: Next"], how);
   }
 });
 
 test("a period that ends while a tool runs keeps what came before, and hides what comes later", async () => {
-  const c: Awaited<ReturnType<typeof companion>> = await companion(
-    [[{ runs: "Ada" }, "Paid."], ["Bye"]],
-    {
-      run: async () => {
-        await c.sessions.reset(chat);
-        return "paid";
-      },
-    },
-  );
-  await c.turns.submit(chat, { content: "Pay Ada" }).done;
+  const run = async () => {
+    await c.sessions.reset(chat);
+    return "paid";
+  };
+  const c = await companion([[{ runs: "Ada" }, "Paid."], ["Bye"]], { run });
+  await c.say("Pay Ada");
   assert.deepEqual(await c.shown(), ["user: Pay Ada", 'assistant:  [{"to":"Ada"}]']);
-  await c.turns.submit(chat, { content: "Next" }).done;
+  await c.say("Next");
   assert.deepEqual(c.asked(1), ["user: Next"]);
 });
 
@@ -488,7 +411,7 @@ test("a call that cannot be stored does not run, and the turn stays to be answer
     logs.append = append;
     throw new ThroughlineError("the disk is full", { code: "THROUGHLINE_UNAVAILABLE" });
   };
-  await assert.rejects(c.turns.submit(chat, { content: "Pay Ada" }).done, /the disk is full/);
+  await assert.rejects(c.say("Pay Ada"), /the disk is full/);
   assert.equal(c.runs.length, 0);
   assert.equal((await c.chats.row(chat)).unanswered, true);
   await (await c.turns.answer(chat)).done;
@@ -502,16 +425,12 @@ test("what a model thinks is stored with the call or the answer that it led to, 
   ]);
   const turn = c.turns.submit(chat, { content: "Pay Ada" });
   const told = await progressOf(turn.progress());
-  assert.deepEqual(
-    told.filter((line) => line.startsWith("reasoning")),
-    ["reasoning First ", "reasoning pay.", "reasoning Done now."],
-  );
+  const thoughts = told.filter((line) => line.startsWith("reasoning"));
+  assert.deepEqual(thoughts, ["reasoning First ", "reasoning pay.", "reasoning Done now."]);
   const { messages } = await c.chats.messages(chat);
-  assert.deepEqual(
-    messages.map(({ reasoning_content }) => reasoning_content),
-    [undefined, "First pay.", undefined, "Done now."],
-  );
-  await c.turns.submit(chat, { content: "Next" }).done;
+  const stored = messages.map(({ reasoning_content }) => reasoning_content);
+  assert.deepEqual(stored, [undefined, "First pay.", undefined, "Done now."]);
+  await c.say("Next");
   assert.equal(JSON.stringify(c.requests[1]).includes("First pay."), false);
   assert.deepEqual(await c.chats.search("first"), []);
   await c.chats.takeBack(chat, [messages[1]?.id ?? ""]);

@@ -60,14 +60,10 @@ for (const [what, piece, jsonBytes] of [
     assert.ok(piece.repeat(seen.pieces + 1).startsWith(kept));
     assert.ok(kept.isWellFormed());
     const bytes = kept.length * jsonBytes;
-    assert.ok(
-      bytes > answerLimits.messageBytes - 12 && bytes <= answerLimits.messageBytes,
-      `${bytes}`,
-    );
-    assert.deepEqual(
-      [outcome, assistant?.partial, assistant?.partial_reason],
-      [...["failed", true], "error"],
-    );
+    const most = answerLimits.messageBytes;
+    assert.ok(bytes > most - 12 && bytes <= most, `${bytes}`);
+    const { partial, partial_reason } = assistant ?? {};
+    assert.deepEqual([outcome, partial, partial_reason], ["failed", true, "error"]);
     assert.match(reason ?? "", /flood\/m wrote more than can be kept/);
     assert.deepEqual(usage, unknownUsage);
     assert.deepEqual([seen.left, seen.aborted], [true, true]);
@@ -75,11 +71,10 @@ for (const [what, piece, jsonBytes] of [
   });
 }
 
-const call = (id: string, args = "{}", name = "look") =>
-  ({
-    type: "tool-call",
-    call: { id, type: "function", function: { name, arguments: args } },
-  }) as const;
+const call = (id: string, args = "{}", name = "look") => {
+  const fn = { name, arguments: args };
+  return { type: "tool-call", call: { id, type: "function", function: fn } } as const;
+};
 const result = (toolCallId: string, content = "rain") =>
   ({ type: "tool-result", toolCallId, toolName: "look", content, isError: false }) as const;
 
@@ -98,44 +93,27 @@ test("an answer that calls tools a thousand times is cut, with what came before"
   };
   const c = await companion(responder);
   const { outcome, reason } = await c.ask();
-  assert.deepEqual(
-    [outcome, (await c.stored()).length],
-    ["failed", 2 * answerLimits.toolCalls + 1],
-  );
+  const { length } = await c.stored();
+  assert.deepEqual([outcome, length], ["failed", 2 * answerLimits.toolCalls + 1]);
   assert.match(reason ?? "", /more than can be kept/);
 });
 
 const long = "x".repeat(1_200_000);
+const session = { type: "provider-session", id: "s".repeat(1_025) } as const;
+const halved = { ...usage, outputTokens: 0.5 };
+const away = new ResponderError("It went away.", { kind: "unavailable", usage: halved });
 const bad: readonly (readonly [what: string, step: ScriptedStep, reason: RegExp])[] = [
   ["counts tokens as NaN", { ...end, usage: { ...usage, inputTokens: NaN } }, /usage must be/],
-  ["counts half a token", { ...end, usage: { ...usage, outputTokens: 0.5 } }, /usage must be/],
+  ["counts half a token", { ...end, usage: halved }, /usage must be/],
   ["costs over 10^6", { ...end, usage: { ...usage, costUsd: 1_000_001 } }, /usage must be/],
-  [
-    "names a session of 1,025 bytes",
-    { type: "provider-session", id: "s".repeat(1_025) },
-    /id is missing or cannot be used/,
-  ],
-  [
-    "names a model of 257 bytes",
-    { ...end, model: "m".repeat(257) },
-    /model is missing or cannot be used/,
-  ],
+  ["names a session of 1,025 bytes", session, /id is missing or cannot be used/],
+  ["names a model of 257 bytes", { ...end, model: "m".repeat(257) }, /model is missing or cannot/],
   ["sends data that is no JSON", { type: "provider-data", data: { x: NaN } }, /data/],
   ["calls a tool without an id", call(""), /call\.id must be/],
   ["calls a tool without a name", call("c1", "{}", ""), /function\.name must be/],
   ["calls a tool with 1.2 MB", call("c1", long), /more than can be kept/],
   ["thinks 1.2 MB", { type: "reasoning", text: long }, /more than can be kept/],
-  [
-    "fails and counts half a token",
-    {
-      type: "fail",
-      error: new ResponderError("It went away.", {
-        kind: "unavailable",
-        usage: { ...usage, outputTokens: 0.5 },
-      }),
-    },
-    /^It went away\.$/,
-  ],
+  ["fails and counts half a token", { type: "fail", error: away }, /^It went away\.$/],
   ["sends 1.2 MB of data", { type: "provider-data", data: { long } }, /more than can be kept/],
 ];
 for (const [what, step, says] of bad) {

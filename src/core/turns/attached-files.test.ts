@@ -12,7 +12,6 @@ import { pendingId } from "../chat/waiting.ts";
 import { ThroughlineError } from "../errors.ts";
 import { offlineResponder } from "../models/offline-responder.ts";
 import { ResponderError } from "../models/responder.ts";
-import { openThroughline } from "../throughline.ts";
 import type { Turn } from "./turn.ts";
 
 async function world(script: Script, takes: readonly string[] = []) {
@@ -50,13 +49,10 @@ test("files are stored before their message, which names them, and can be read b
   for (const file of [png, notes]) {
     assert.deepEqual(await chats.attachment(chat, hashOf(file)), new Uint8Array(file.bytes));
   }
-  const { content, sent } = asked(model);
   const fence = "````";
   const text = `[file: notes.md]\n${fence}\n# Tea\n\`\`\`\n2 cups\n\`\`\`\n${fence}`;
-  assert.deepEqual(
-    { content, sent },
-    { content: `look\n\n[image: cat.png]\n\n${text}`, sent: ["cat.png"] },
-  );
+  const content = `look\n\n[image: cat.png]\n\n${text}`;
+  assert.deepEqual(asked(model), { content, sent: ["cat.png"] });
   assert.deepEqual(turn.files, [], "no bytes are held once they are stored");
   await assert.rejects(chats.attachment(chat, "0".repeat(64)), { code: "THROUGHLINE_NOT_FOUND" });
 });
@@ -74,10 +70,8 @@ test("the model gets the files of earlier messages again, also for another answe
 
 test("an unanswered message is answered with its files, also after more was said", async () => {
   const away = new ResponderError("away", { kind: "unavailable" });
-  const { turns, chats, model } = await world(
-    [[{ type: "fail", error: away }], ["1"]],
-    ["image/png"],
-  );
+  const script: Script = [[{ type: "fail", error: away }], ["1"]];
+  const { turns, chats, model } = await world(script, ["image/png"]);
   const { user } = await turns.submit(chat, { content: "look", attachments: [png] }).done;
   await chats.append(chat, [{ role: "user", content: "by the way" }]);
   const { user: answered } = await (await turns.answer(chat)).done;
@@ -95,12 +89,6 @@ test("the next prompt is shown with the files that go with it, and without their
   assert.doesNotMatch(JSON.stringify(request), /"bytes"/);
   const history = sections.find(({ name }) => name === "history");
   assert.ok((history?.tokens ?? 0) > 1_500, "a picture counts");
-});
-
-test("what was sent without a word is in the working memory by its name", async () => {
-  const { turns, workingMemory } = await world([["1"]]);
-  await turns.submit(chat, { content: "", attachments: [png] }).done;
-  assert.match(workingMemory.peek(chat)?.summary() ?? "", /You said '\[image: cat\.png\]'/);
 });
 
 test("what a model does not take is named to it, and the person is told once", async () => {
@@ -135,18 +123,17 @@ test("a model that refuses the bytes is asked without them, and the chat goes on
   assert.equal((await turn.done).assistant?.content, "A cat, then");
   const { content, sent } = asked(model);
   assert.deepEqual(sent, []);
-  assert.match(
-    content,
-    /\[image: cat\.png\]\n\n\(The files that are named above could not be shown/,
-  );
+  const says = /\[image: cat\.png\]\n\n\(The files that are named above could not be shown/;
+  assert.match(content, says);
   const [first] = model.requests.at(-1)?.messages ?? [];
   assert.equal(first?.content, "read\n\n[file: a.md]\n```\n# Tea\n```");
 });
 
-test("a message needs text or a file; its title is the name of the file, by which it is found", async () => {
-  const { turns, chats } = await world([["1"]], ["image/png"]);
+test("a message needs text or a file; its title is the name of the file, by which it is found and remembered", async () => {
+  const { turns, chats, workingMemory } = await world([["1"]], ["image/png"]);
   assert.throws(() => turns.submit(chat, { content: " " }), { code: "THROUGHLINE_INVALID" });
   await turns.submit(chat, { content: "", attachments: [png] }).done;
+  assert.match(workingMemory.peek(chat)?.summary() ?? "", /You said '\[image: cat\.png\]'/);
   assert.equal((await chats.row(chat)).title, "cat.png");
   await chats.rename(chat, "Mine");
   await chats.rename(chat, "");
@@ -216,17 +203,6 @@ test("a message whose file cannot be stored is not stored, and can be sent again
   assert.deepEqual(asked(model).sent, ["cat.png"]);
 });
 
-test("a message that is refused leaves no file behind", async () => {
-  const { turns, chats } = await world([]);
-  const attachments = [png];
-  const content = '"'.repeat(1024 * 1024); // as JSON it is too long
-  const long = { content, attachments };
-  assert.throws(() => turns.submit(chat, long), { code: "THROUGHLINE_TOO_LARGE" });
-  const forged = { id: "retry:1", content: "x", attachments };
-  assert.throws(() => turns.submit(chat, forged), { code: "THROUGHLINE_INVALID" });
-  assert.deepEqual(await chats.files.list(chat), []);
-});
-
 test("a message that was erased while it waited and is sent again brings no file back", async () => {
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const script = gates.map(({ promise }) => [{ type: "wait" as const, until: promise }, "1"]);
@@ -267,34 +243,35 @@ test("a chat that is forgotten while its file is stored holds the file of the ne
 });
 
 test("the built-in responder says that it got a file and cannot see it", async () => {
-  const throughline = await openThroughline({ storage: "memory" });
-  const turns = await throughline.turns({ model: offlineResponder() });
-  const first = await turns.submit(chat, { content: "look", attachments: [png] }).done;
-  assert.match(
-    first.assistant?.content ?? "",
-    /^I got cat\.png, but I cannot look into it: .*You said: "look"\./,
-  );
-  const second = await turns.submit(chat, { content: "", attachments: [png] }).done;
-  assert.match(second.assistant?.content ?? "", /^I got cat\.png, .*You sent no words\./);
-  await throughline.close();
+  const { turns } = await scriptedCompanion(offlineResponder());
+  for (const [content, says] of [
+    ["look", /^I got cat\.png, but I cannot look into it: .*You said: "look"\./],
+    ["", /^I got cat\.png, .*You sent no words\./],
+  ] as const) {
+    const { assistant } = await turns.submit(chat, { content, attachments: [png] }).done;
+    assert.match(assistant?.content ?? "", says);
+  }
 });
 
+const bytes = new Uint8Array();
 const refusals: readonly (readonly [says: string, files: readonly unknown[], code: string])[] = [
-  ["no bytes", [{ name: "a", bytes: "text" }], "THROUGHLINE_INVALID"],
-  ["a path without a name", [{ name: "a/", bytes: new Uint8Array() }], "THROUGHLINE_INVALID"],
-  ["a control character", [{ name: "a\nb", bytes: new Uint8Array() }], "THROUGHLINE_INVALID"],
-  ["11 files", Array.from({ length: 11 }, () => png), "THROUGHLINE_TOO_LARGE"],
-  [
-    "20 MiB and a byte",
-    [png, { ...png, bytes: new Uint8Array(20 * 1024 * 1024) }],
-    "THROUGHLINE_TOO_LARGE",
-  ],
+  ["no bytes", [{ name: "a", bytes: "text" }], "INVALID"],
+  ["a path without a name", [{ name: "a/", bytes }], "INVALID"],
+  ["a control character", [{ name: "a\nb", bytes }], "INVALID"],
+  ["11 files", Array(11).fill(png), "TOO_LARGE"],
+  ["20 MiB and a byte", [png, { ...png, bytes: new Uint8Array(20 * 1024 ** 2) }], "TOO_LARGE"],
 ];
-test("a message whose attachments are none, too many or too large is refused, and not stored", async () => {
+test("a message that is refused, as one whose attachments are none, too many or too large, is not stored, nor its files", async () => {
   const { turns, chats } = await world([]);
   for (const [says, attachments, code] of refusals) {
     const input = { content: "x", attachments: attachments as GivenFile[] };
-    assert.throws(() => turns.submit(chat, input), { code }, says);
+    assert.throws(() => turns.submit(chat, input), { code: `THROUGHLINE_${code}` }, says);
   }
-  assert.equal((await chats.list()).chats.length, 0);
+  const content = '"'.repeat(1024 * 1024); // as JSON it is too long
+  const long = { content, attachments: [png] };
+  assert.throws(() => turns.submit(chat, long), { code: "THROUGHLINE_TOO_LARGE" });
+  const forged = { id: "retry:1", content: "x", attachments: [png] };
+  assert.throws(() => turns.submit(chat, forged), { code: "THROUGHLINE_INVALID" });
+  const left = [(await chats.list()).chats, await chats.files.list(chat)];
+  assert.deepEqual(left, [[], []]);
 });

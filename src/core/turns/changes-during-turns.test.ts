@@ -71,10 +71,8 @@ for (const [name, lose] of Object.entries(losses)) {
     await turn.done;
     assert.equal(w.workingMemory.peek(chat)?.summary() ?? "", "");
     await w.turns.submit(chat, { content: "Hi" }).done;
-    const { context = "", messages } = w.model.requests.at(-1) ?? assert.fail();
-    assert.doesNotMatch(context, /4711/);
-    const isTold = messages.some(({ content }) => content.includes("4711"));
-    assert.equal(isTold, false);
+    assert.doesNotMatch(JSON.stringify(w.model.requests.slice(1)), /4711/);
+    assert.equal(w.model.requests.length, 2);
   });
 }
 
@@ -222,59 +220,41 @@ for (const how of ["erase", "take back"] as const) {
   });
 }
 
-test("a message that is erased while it waits is gone and not answered, and nothing waits any more", async () => {
-  const w = await companion([["One"], ["Three"]]);
-  const first = await w.begin("1");
-  const second = await queue(w, "a secret");
-  const third = await queue(w, "3", "c");
-  assert.equal((await w.chats.erase(chat, "b")).erased, true);
-  assert.equal((await w.chats.erase(chat, "b")).erased, false);
-  w.gate.resolve();
-  await Promise.all([first.done, third.done]);
-  await assert.rejects(second.done, { code: "THROUGHLINE_NOT_FOUND" });
-  assert.equal((await w.chats.row(chat)).unanswered, false);
-  assert.doesNotMatch(JSON.stringify(w.model.requests), /a secret/);
-  const { messages } = await w.chats.messages(chat);
-  assert.doesNotMatch(JSON.stringify(messages), /a secret/);
-  assert.equal(
-    messages.some(({ redacted }) => redacted),
-    false,
-    "it never was a message",
-  );
-  assert.deepEqual(await w.chats.search("secret", { limit: 5 }), []);
-});
-
-test("a message that is taken back while it waits is not answered, shown or counted, and nothing waits any more", async () => {
-  const w = await companion([["One"]]);
-  const first = await w.begin("1");
-  const second = await queue(w, "a secret");
-  await w.chats.takeBack(chat, ["b"]);
-  await w.chats.takeBack(chat, ["b"]);
-  w.gate.resolve();
-  await first.done;
-  await assert.rejects(second.done, { code: "THROUGHLINE_NOT_FOUND" });
-  const { unanswered, message_count } = await w.chats.row(chat);
-  assert.deepEqual([unanswered, message_count], [false, 2]);
-  assert.equal(w.model.requests.length, 1);
-  assert.deepEqual(await w.shown(), ["user: 1", "assistant: One"]);
-  const again = w.turns.submit(chat, { id: "b", content: "a secret" });
-  await assert.rejects(again.done, { code: "THROUGHLINE_CONFLICT" });
-});
+for (const how of ["erase", "take back"] as const) {
+  test(`a message that is gone by ${how} while it waits is not answered, shown or counted, and nothing waits any more`, async () => {
+    const w = await companion([["One"], ["Three"]]);
+    const remove = async () => {
+      if (how === "erase") return (await w.chats.erase(chat, "b")).erased;
+      return await w.chats.takeBack(chat, ["b"]);
+    };
+    const first = await w.begin("1");
+    const second = await queue(w, "a secret");
+    const third = await queue(w, "3", "c");
+    const removed = [await remove(), await remove()];
+    if (how === "erase") assert.deepEqual(removed, [true, false]);
+    w.gate.resolve();
+    await Promise.all([first.done, third.done]);
+    await assert.rejects(second.done, { code: "THROUGHLINE_NOT_FOUND" });
+    const { unanswered, message_count } = await w.chats.row(chat);
+    assert.deepEqual([unanswered, message_count], [false, 4]);
+    assert.doesNotMatch(JSON.stringify(w.model.requests), /a secret/);
+    // No mark is left: it never was a message.
+    const { messages } = await w.chats.messages(chat);
+    assert.deepEqual([messages.length, messages.some(({ redacted }) => redacted)], [4, false]);
+    assert.deepEqual(await w.shown(), ["user: 1", "assistant: One", "user: 3", "assistant: Three"]);
+    assert.deepEqual(await w.chats.search("secret", { limit: 5 }), []);
+    const again = w.turns.submit(chat, { id: "b", content: "a secret" });
+    await assert.rejects(again.done, { code: "THROUGHLINE_CONFLICT" });
+  });
+}
 
 test("what a provider is made to forget between a message and its prompt is not sent to it", async () => {
   let isArmed = false;
-  const c = await scriptedCompanion(
-    [[{ type: "text", text: "noted" }], [{ type: "text", text: "hi" }]],
-    {
-      turns: (model) => ({
-        model,
-        persona: async () => {
-          if (isArmed) await c.sessions.resetProvider(chat, model.provider);
-          return "kind";
-        },
-      }),
-    },
-  );
+  const persona = async () => {
+    if (isArmed) await c.sessions.resetProvider(chat, c.model.provider);
+    return "kind";
+  };
+  const c = await scriptedCompanion([["noted"], ["hi"]], { turns: { persona } });
   await c.say("My number is 4711", "a");
   isArmed = true;
   await c.say("Hello", "b");
@@ -302,11 +282,8 @@ for (const kind of ["memory", "files"]) {
     beforeItBegins = () => c.chats.append(chat, [{ id: "a", role: "user", content: "And now?" }]);
     const { outcome, user } = await c.say("And now?", "a");
     assert.deepEqual([outcome, user.id], ["answered", "a"]);
-    const { messages } = await c.chats.messages(chat);
-    assert.deepEqual(
-      messages.map(({ content }) => content),
-      ["Hello", "One", "And now?", "Two"],
-    );
+    const shown = ["user: Hello", "assistant: One", "user: And now?", "assistant: Two"];
+    assert.deepEqual(await c.shown(), shown);
     await c.throughline.close();
   });
 }

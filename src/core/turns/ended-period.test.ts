@@ -12,6 +12,7 @@ import type { FreshnessOptions } from "../chat/freshness.ts";
 import type { Turn } from "./turn.ts";
 
 const hello = { id: "t1", content: "Hello" };
+const other = { provider: "other", model: "o-1" };
 
 const companion = (script: Script, freshness: FreshnessOptions = {}, window?: number) =>
   scriptedCompanion(script, {
@@ -40,6 +41,7 @@ const ends: Readonly<Record<string, End>> = {
     freshness: { dailyReset: true, timeZone: "UTC" },
     come: ({ clock }) => clock.pass(24 * hour),
   },
+  "its limit of messages": { freshness: { maxSessionMessages: 1 }, come: () => undefined },
   "a person reset it": { come: ({ sessions }) => sessions.reset(chat) },
   "a person reset its provider": {
     come: ({ sessions, target }) => sessions.resetProvider(chat, target.provider),
@@ -67,16 +69,8 @@ for (const [end, { freshness, come }] of Object.entries(ends)) {
   });
 }
 
-test("a retry past the limit of messages asks for the message whose answer is regenerated", async () => {
-  const c = await companion([["one"], ["two"]], { maxSessionMessages: 1 });
-  await c.turns.submit(chat, hello).done;
-  const { assistant } = await (await c.turns.retry(chat)).done;
-  assert.deepEqual([assistant?.content, c.asked()], ["two", ["user: Hello"]]);
-});
-
 test("a message that a provider past its limit of messages answers is what is asked, alone", async () => {
   const c = await companion([["one"], [down], ["two"]], { maxSessionMessages: 1 });
-  const other = { provider: "other", model: "m" };
   await c.turns.submit(chat, { content: "before", ...other }).done;
   await c.turns.submit(chat, { ...hello, ...c.target }).done;
   const { assistant } = await (await c.turns.answer(chat, other)).done;
@@ -101,7 +95,6 @@ for (const [model, window] of [
 }
 
 const words = { provider: "words", model: "w-1" };
-const other = { provider: "other", model: "o-1" };
 
 async function world(window?: number) {
   const models = [words, other, { provider: "offline", model: "offline" }].map((target) =>

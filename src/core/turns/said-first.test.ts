@@ -12,9 +12,7 @@ import type { FreshnessOptions } from "../chat/freshness.ts";
 
 const reminder = { role: "assistant", content: "Reminder: dentist at 9" } as const;
 
-const threeAnswers = [["1"], ["2"], ["3"]];
-
-const world = (window?: number, script: Script = threeAnswers) =>
+const world = (window?: number, script: Script = [["1"], ["2"], ["3"]]) =>
   scriptedCompanion(script, { window });
 
 const opened = "user: <Reminder: dentist at 9>\n\nMove it to 10";
@@ -103,19 +101,22 @@ function evening({
   return scriptedCompanion(script, { at, freshness: daily, ...options });
 }
 
-for (const [rule, freshness] of Object.entries({ "daily reset": daily, "idle rule": idle })) {
-  for (const window of [undefined, 4_096]) {
+const limit: FreshnessOptions = { maxSessionMessages: 1 };
+const rules = { "daily reset": daily, "idle rule": idle, "limit of messages": limit };
+for (const [rule, freshness] of Object.entries(rules)) {
+  for (const window of freshness === limit ? [undefined] : [undefined, 4_096]) {
     const of = window === undefined ? "" : " of a model with a small window";
     test(`a reminder before the turn that the ${rule} ends the period at is in the request${of}`, async () => {
-      const w = await evening({ freshness, ...(window === undefined ? {} : { window }) });
+      const w = await evening({ freshness, window });
       await w.say("My PIN is 4711");
       w.clock.set("2026-03-02T09:00:00.000Z");
       await w.chats.append(chat, [reminder]);
       w.clock.set("2026-03-02T09:05:00.000Z");
       const { notices } = await w.say("Move it to 10");
       assert.deepEqual(w.asked(1), [opened]);
-      assert.match(String(notices), /^A new session began/);
       assert.doesNotMatch(JSON.stringify(w.model.requests[1]), /4711/);
+      if (freshness === limit) return; // of the provider's part
+      assert.match(String(notices), /^A new session began/);
       assert.equal((await w.sessions.active(chat))?.generation, 2);
     });
   }
@@ -137,14 +138,6 @@ test("all that no person answered is sent, whenever it was said, and nothing old
   assert.deepEqual(w.asked(2), [opening, "assistant: 2", "user: Thanks"]);
   const { head } = await w.chats.existing(chat);
   assert.equal(head.session?.start_seq, first.seq - 1);
-});
-
-test("it is sent too where the provider's part ends at its limit of messages", async () => {
-  const w = await evening({ freshness: { maxSessionMessages: 1 } });
-  await w.say("Hello");
-  await w.chats.append(chat, [reminder]);
-  await w.say("Move it to 10");
-  assert.deepEqual(w.asked(1), [opened]);
 });
 
 test("a period that ends twice before the person comes back keeps what was said in between", async () => {

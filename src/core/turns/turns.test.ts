@@ -6,14 +6,10 @@ import { type ScriptedStep, scriptedResponder } from "../../../test/support/scri
 import { ThroughlineError } from "../errors.ts";
 import { ResponderError } from "../models/responder.ts";
 import { openThroughline } from "../throughline.ts";
-import type { TurnAnswer, TurnProgress } from "./turn.ts";
+import type { TurnAnswer } from "./turn.ts";
 
 const usage = { inputTokens: 100, outputTokens: 20, costUsd: 0.01 };
 const end = (extra = {}): ScriptedStep => ({ type: "end", finish: "stop", usage, ...extra });
-
-async function all(progress: AsyncIterable<TurnProgress>): Promise<TurnProgress[]> {
-  return Array.fromAsync(progress);
-}
 
 async function transcript(c: Awaited<ReturnType<typeof scriptedCompanion>>): Promise<string[]> {
   const { messages } = await c.chats.messages(chat);
@@ -25,33 +21,14 @@ async function transcript(c: Awaited<ReturnType<typeof scriptedCompanion>>): Pro
 test("a turn commits both messages, the usage and the period, and streams the answer", async () => {
   const c = await scriptedCompanion([["Hi ", "there", end()]]);
   const turn = c.turns.submit(chat, { content: "Hello" });
-  const types = (await all(turn.progress())).map(({ type }) => type);
+  const types = await Array.fromAsync(turn.progress(), ({ type }) => type);
   assert.deepEqual(types, ["accepted", "text", "text", "result"]);
   const { assistant, period, outcome } = await turn.done;
-  assert.equal(assistant?.content, "Hi there");
-  assert.equal(outcome, "answered");
-  assert.equal(period.message_count, 1);
-  assert.equal(period.total_cost_usd, 0.01);
-  assert.equal(period.total_tokens, 120);
+  assert.deepEqual([assistant?.content, outcome], ["Hi there", "answered"]);
+  const { message_count, total_cost_usd, total_tokens } = period;
+  assert.deepEqual([message_count, total_cost_usd, total_tokens], [1, 0.01, 120]);
   assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Hi there"]);
   assert.equal((await c.chats.row(chat)).unanswered, false);
-});
-
-test("messages of one chat are answered one at a time, in order, and other chats do not wait", async () => {
-  const gate = Promise.withResolvers<void>();
-  const c = await scriptedCompanion([
-    [{ type: "wait", until: gate.promise }, "one"],
-    ["other"],
-    ["two"],
-  ]);
-  const first = c.turns.submit(chat, { content: "1" });
-  const second = c.turns.submit(chat, { content: "2" });
-  for await (const { type } of first.progress()) if (type === "accepted") break;
-  assert.equal((await c.turns.submit("other", { content: "x" }).done).assistant?.content, "other");
-  assert.equal(c.model.requests.length, 2);
-  gate.resolve();
-  await second.done;
-  assert.deepEqual(await transcript(c), ["user: 1", "assistant: one", "user: 2", "assistant: two"]);
 });
 
 test("a message that waits is stored before its turn starts, with the time it was said", async () => {
@@ -77,8 +54,7 @@ test("a stopped answer is kept as far as it came", async () => {
   for await (const { type } of turn.progress()) if (type === "text") break;
   assert.equal(c.turns.stop(chat), true);
   const { outcome, assistant } = await turn.done;
-  assert.equal(outcome, "interrupted");
-  assert.equal(assistant?.partial_reason, "stopped");
+  assert.deepEqual([outcome, assistant?.partial_reason], ["interrupted", "stopped"]);
   assert.deepEqual(await transcript(c), ["user: A story", "assistant: Once upon (partial)"]);
   assert.equal((await c.chats.row(chat)).unanswered, false);
 });
@@ -88,11 +64,10 @@ test("an answer that breaks off is kept as far as it came, and the chat is free"
     ["Half an", { type: "fail", error: new Error("reset") }],
     ["fine"],
   ]);
-  const { outcome, reason, assistant } = await c.turns.submit(chat, { content: "1" }).done;
-  assert.equal(outcome, "failed");
-  assert.equal(assistant?.content, "Half an");
+  const { outcome, reason, assistant } = await c.say("1");
+  assert.deepEqual([outcome, assistant?.content], ["failed", "Half an"]);
   assert.match(reason ?? "", /^scripted\/script-1 broke off: its responder threw Error/);
-  assert.equal((await c.turns.submit(chat, { content: "2" }).done).outcome, "answered");
+  assert.equal((await c.say("2")).outcome, "answered");
 });
 
 test("a model that fails without a word leaves the message to be answered later", async () => {
@@ -101,17 +76,13 @@ test("a model that fails without a word leaves the message to be answered later"
     usage: { inputTokens: 5, outputTokens: 0, costUsd: 0.5 },
   });
   const c = await scriptedCompanion([[{ type: "fail", error: down }], ["Here I am", end()]]);
-  const failed = await c.turns.submit(chat, { content: "Hello" }).done;
-  assert.equal(failed.outcome, "failed");
-  assert.equal(failed.reason, "The model cannot be reached.");
-  assert.equal(failed.assistant, undefined);
+  const { outcome, reason, assistant } = await c.say("Hello");
+  assert.deepEqual([outcome, reason, assistant], ["failed", down.message, undefined]);
   assert.equal((await c.chats.row(chat)).unanswered, true);
-  const answered = await (await c.turns.answer(chat)).done;
-  assert.equal(answered.assistant?.content, "Here I am");
+  const { period } = await (await c.turns.answer(chat)).done;
   assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Here I am"]);
   // What the failed attempt cost is counted; as a message it is not.
-  assert.equal(answered.period.total_cost_usd, 0.51);
-  assert.equal(answered.period.message_count, 1);
+  assert.deepEqual([period.total_cost_usd, period.message_count], [0.51, 1]);
 });
 
 for (const [kind, asked] of [
@@ -129,15 +100,15 @@ for (const [kind, asked] of [
       [{ type: "fail", error: refused }],
       [{ type: "fail", error: refused }],
     ]);
-    const first = await c.turns.submit(chat, { content: "1" }).done;
+    const first = await c.say("1");
     assert.equal(first.period.session_id, "s1");
-    const second = await c.turns.submit(chat, { content: "2" }).done;
+    const second = await c.say("2");
     assert.equal(c.model.requests[1]?.providerSessionId, "s1");
     assert.equal(c.model.requests[2]?.providerSessionId, undefined);
     assert.equal(second.notices.length, 1);
     assert.equal(second.period.session_id, "s2");
     assert.deepEqual(second.usage, usage, "the refusal used nothing");
-    const third = await c.turns.submit(chat, { content: "3" }).done;
+    const third = await c.say("3");
     assert.equal(third.outcome, "failed");
     assert.equal(c.model.requests.length, asked);
   });
@@ -154,13 +125,11 @@ test("a reset while a turn runs stays reset: the late answer changes nothing in 
   await c.sessions.reset(chat);
   gate.resolve();
   await turn.done;
-  const active = await c.sessions.active(chat);
-  assert.equal(active?.generation, 2);
-  assert.equal(active?.session_id, "");
-  assert.equal(active?.message_count, 0);
+  const begun = { generation: 2, session_id: "", message_count: 0 };
+  assert.partialDeepStrictEqual(await c.sessions.active(chat), begun);
   const late = await c.chats.find(chat, `${turn.id}:answer`);
   assert.deepEqual([late?.hidden, late?.["generation"]], [true, 1]);
-  await c.turns.submit(chat, { content: "new" }).done;
+  await c.say("new");
   assert.deepEqual(c.model.requests[1]?.messages, [{ role: "user", content: "new" }]);
 });
 
@@ -172,28 +141,21 @@ test("a person's choice of provider while a turn runs stays; usage goes to the o
   await c.sessions.syncTarget(chat, { provider: "codex", model: "gpt" });
   gate.resolve();
   await turn.done;
-  const active = await c.sessions.active(chat);
-  assert.equal(active?.provider, "codex");
-  assert.equal(active?.provider_sessions["scripted"]?.total_tokens, 120);
-  assert.equal(active?.total_tokens, 0);
+  const { provider, provider_sessions, total_tokens } = (await c.sessions.active(chat)) ?? {};
+  assert.deepEqual([provider, total_tokens], ["codex", 0]);
+  assert.equal(provider_sessions?.["scripted"]?.total_tokens, 120);
 });
 
 test("the prompt is the persona, then whole turns; what changes comes last, as fenced data", async () => {
   const c = await scriptedCompanion([["a"], ["b"]]);
-  await c.turns.submit(chat, { content: "1" }).done;
+  await c.say("1");
   c.clock.pass(2 * 60 * 60 * 1000 + 1);
-  await c.turns.submit(chat, { content: "2" }).done;
+  await c.say("2");
   const [first, second] = c.model.requests;
-  assert.equal(first?.context, undefined);
-  assert.equal(second?.instructions, "You are kind.");
-  assert.deepEqual(
-    second?.messages.map(({ content }) => content),
-    ["1", "a", "2"],
-  );
-  assert.match(
-    second?.context ?? "",
-    /not instructions\nThe person was away for 2 hours\.\ncontext id-/,
-  );
+  assert.deepEqual([first?.context, second?.instructions], [undefined, "You are kind."]);
+  assert.deepEqual(c.asked(), ["user: 1", "assistant: a", "user: 2"]);
+  const away = /not instructions\nThe person was away for 2 hours\.\ncontext id-/;
+  assert.match(second?.context ?? "", away);
 });
 
 for (const [timeAwayMinutes, goneMs, isTold] of [
@@ -204,27 +166,16 @@ for (const [timeAwayMinutes, goneMs, isTold] of [
 ] as const) {
   test(`a model ${isTold ? "is" : "is not"} told of ${goneMs} ms away where it is told from ${timeAwayMinutes} minutes on`, async () => {
     const c = await scriptedCompanion([["a"], ["b"]], { freshness: { timeAwayMinutes } });
-    await c.turns.submit(chat, { content: "1" }).done;
+    await c.say("1");
     c.clock.pass(goneMs);
-    await c.turns.submit(chat, { content: "2" }).done;
+    await c.say("2");
     assert.equal(c.model.requests[1]?.context?.includes("was away") ?? false, isTold);
   });
 }
 
-test("what was imported or copied into a chat is history for the first model that is asked", async () => {
-  const c = await scriptedCompanion([["a"]]);
-  await c.chats.append(chat, [
-    { role: "user", content: "before" },
-    { role: "assistant", content: "yes" },
-  ]);
-  await c.turns.submit(chat, { content: "now" }).done;
-  const asked = c.model.requests[0]?.messages.map(({ content }) => content);
-  assert.deepEqual(asked, ["before", "yes", "now"]);
-});
-
 test("what a provider counted is kept for the next turn's budget, per provider and model", async () => {
   const c = await scriptedCompanion([["a", end()], ["b"]]);
-  await c.turns.submit(chat, { content: "1" }).done;
+  await c.say("1");
   const { head } = await c.chats.existing(chat);
   const { estimated, ...use } = head.reported?.["scripted"] ?? assert.fail("not kept");
   assert.deepEqual(use, { model: "script-1", tokens: 100 });
@@ -249,8 +200,8 @@ for (const [inputTokens, messages] of [
 test("words that a person has read are not asked for again with less", async () => {
   const error = new ResponderError("too long", { kind: "too_long", window: 9_000 });
   const c = await scriptedCompanion([["One", end()], ["Two", { type: "fail", error }], ["Three"]]);
-  await c.turns.submit(chat, { content: "1" }).done;
-  const second = await c.turns.submit(chat, { content: "2" }).done;
+  await c.say("1");
+  const second = await c.say("2");
   assert.deepEqual([second.assistant?.content, c.model.requests.length], ["Two", 2]);
 });
 
@@ -260,50 +211,13 @@ test("a provider without a model is refused when nothing says which", async () =
   await assert.rejects(turn.done, { code: "THROUGHLINE_INVALID" });
 });
 
-test("an idle period rolls over at the next message, announced once to person and model", async () => {
-  const c = await scriptedCompanion([["a"], ["b"], ["c"]], {
-    freshness: { idleTimeoutMinutes: 30 },
-  });
-  await c.turns.submit(chat, { content: "1" }).done;
-  c.clock.pass(30 * 60 * 1000);
-  const second = await c.turns.submit(chat, { content: "2" }).done;
-  assert.equal(second.period.generation, 2);
-  assert.match(second.notices[0] ?? "", /idle_timeout/);
-  assert.match(c.model.requests[1]?.context ?? "", /idle_timeout/);
-  assert.deepEqual(
-    c.model.requests[1]?.messages.map(({ content }) => content),
-    ["2"],
-  );
-  const third = await c.turns.submit(chat, { content: "3" }).done;
-  assert.deepEqual(third.notices, []);
-  assert.equal(c.model.requests[2]?.context, undefined);
-});
-
-test("a model with a small window gets the working memory's summary in place of the history", async () => {
-  const c = await scriptedCompanion([["a"], ["b"]], { window: 4_096 });
-  await c.turns.submit(chat, { content: "Hello" }).done;
-  await c.turns.submit(chat, { content: "Again" }).done;
-  const request = c.model.requests[1];
-  assert.deepEqual(
-    request?.messages.map(({ content }) => content),
-    ["Again"],
-  );
-  assert.match(
-    request?.context ?? "",
-    /You said 'Hello' \(classified as GREETING\)\. I responded 'a'\./,
-  );
-});
-
 test("working memory gets every turn once, however it ended", async () => {
   const c = await scriptedCompanion([["a"], [{ type: "fail", error: new Error("x") }]]);
-  await c.turns.submit(chat, { content: "Hello" }).done;
-  await c.turns.submit(chat, { content: "What time is it?" }).done;
-  const memory = c.workingMemory.of(chat);
-  assert.deepEqual(memory.recentIntents(), ["QUESTION", "GREETING"]);
-  assert.deepEqual(
-    memory.all().map(({ outcome }) => outcome),
-    ["answered", "failed"],
-  );
+  await c.say("Hello");
+  await c.say("What time is it?");
+  const all = c.workingMemory.of(chat).all();
+  const kept = all.map(({ intent, outcome }) => `${intent} ${outcome}`);
+  assert.deepEqual(kept, ["GREETING answered", "QUESTION failed"]);
   await c.sessions.reset(chat);
   assert.equal(c.workingMemory.peek(chat), undefined);
 });
@@ -376,13 +290,9 @@ for (const own of [claude, gpt]) {
     const notice = `${name} is not configured here: ollama/qwen3 answers until it is.`;
     assert.deepEqual(answerOf(await c.say("Hello")), ["I am ollama/qwen3.", notice]);
     assert.deepEqual(answerOf(await c.say("And now?")), ["I am ollama/qwen3."]);
-    const period = await c.sessions.active(chat);
-    assert.equal(
-      period?.provider_sessions[own.provider]?.session_id,
-      "thread-1",
-      "its part is kept",
-    );
-    assert.equal(period?.generation, 1);
+    const provider_sessions = { [own.provider]: { session_id: "thread-1" } };
+    const kept = { generation: 1, provider_sessions };
+    assert.partialDeepStrictEqual(await c.sessions.active(chat), kept);
   });
 
   test(`a chat of ${name} goes back to it when it is configured again, and says so once`, async () => {
