@@ -1,24 +1,18 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import { collectAnswer } from "../../../test/support/collect-answer.ts";
+import { loopback } from "../../../test/support/loopback.ts";
 import type { ModelSpec } from "./model-name.ts";
 import { createResponder } from "./registry.ts";
 import { ResponderError } from "./responder.ts";
 
-async function listening(t: TestContext, location?: string, status = 200) {
+async function listening(location?: string, status = 200) {
   let asked = 0;
-  const server = createServer((_, response) => {
+  const server = await loopback((_, response) => {
     asked++;
     response.writeHead(status, location === undefined ? {} : { location }).end();
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  t.after(() => server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { url, asked: () => asked };
+  return { ...server, asked: () => asked };
 }
 
 // Each provider goes through one and the same fetch.
@@ -28,9 +22,9 @@ for (const [provider, status] of [
   ["openai-compatible", 303],
   ["openai-compatible", 308],
 ] as const) {
-  test(`words for ${provider} do not follow a redirect with ${status}`, async (t) => {
-    const other = await listening(t);
-    const first = await listening(t, `${other.url}/v1/elsewhere`, status);
+  test(`words for ${provider} do not follow a redirect with ${status}`, async () => {
+    await using other = await listening();
+    await using first = await listening(`${other.url}/v1/elsewhere`, status);
     const spec: ModelSpec =
       provider === "openai"
         ? { provider, model: "m" }
