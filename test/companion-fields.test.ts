@@ -463,7 +463,10 @@ test("numbers of an original's session.json that Python wrote and JSON does not 
     .replace(/"uptime_seconds":[\d.]+/, '"uptime_seconds":Infinity');
   assert.throws(() => JSON.parse(text));
   const home = homeWith(t, text);
-  fs.rmSync(join(home, "runs.jsonl"));
+  // An original has neither runs of ours nor an index, which would tell of them.
+  for (const name of ["runs.jsonl", "index.db", "index.db-wal", "index.db-shm"]) {
+    fs.rmSync(join(home, name), { force: true });
+  }
   const { throughline, companion } = await up({ home, clock: clockThen() });
   assert.deepEqual([companion.report.totalRuns, companion.person?.name], [3, "Ori"]);
   const { wounds, boredom } = companion.emotions.feeling();

@@ -11,7 +11,7 @@ import {
   unlinkIfThere,
 } from "./file-ports.ts";
 import { LogFile, type LogPorts } from "./log-file.ts";
-import { followIndex, reportGone, reportUnreadable } from "./reconcile.ts";
+import { followIndex, reportUnreadable } from "./reconcile.ts";
 
 /** The logs of a collection that are in use: one change at a time for each, and a bound on open files. */
 export class OpenLogs {
@@ -110,14 +110,8 @@ export class OpenLogs {
       // The journal may say that the log was cut back to nothing, which the index has yet to read.
       if (isKnown()) await index.file.catchUp().catch(() => undefined);
       if (!isKnown()) return undefined;
-      if (index.coverage === "all") {
-        // Deleted behind our back, or a file system that lost sight of it: not a new log.
-        throw unavailable(`${key} was stored, and its file is not there`);
-      }
-      // It went while no process of ours was there.
-      reportGone(this.#ports, key);
-      await index.remove(key);
-      return undefined;
+      // Deleted behind our back, or a file system that lost sight of it: not a new log.
+      throw unavailable(`${key} was stored, and its file is not there`);
     }
     if (log.stored.end === 0 && !log.damaged && this.#ports.index.entry(key) === undefined) {
       // The process that created it died before its first batch: nothing was stored.

@@ -172,19 +172,6 @@ test("after a clean exit, a log that was put there is found, and one that was ta
   assert.deepEqual(await start(), []);
 });
 
-test("a log whose file was taken away between two runs is told of and begun again, by who is the first to ask", async (t) => {
-  const home = await homeWith(t, "a", "b");
-  rmSync(pathOf(home, "a"));
-  await using storage = await openFileStorage({ home });
-  const logs = storage.logs("chats", projection);
-  assert.equal(await logs.append("a", [{ id: "first" }]), 1);
-  const reason = "the file is not there, though record 1 had been stored";
-  assert.deepEqual(told(storage), [["chats/a", "older_copy", reason]]);
-  assert.deepEqual(await listed(logs), ["a", "b"]);
-  rmSync(pathOf(home, "b"));
-  await assert.rejects(logs.append("b", [{ id: "behind our back" }]), /its file is not there/);
-});
-
 test("an older copy of a file is reported, and the chat is listed as damaged from then on", async (t) => {
   const home = await homeWith(t, "a");
   const copy = readFileSync(pathOf(home, "a"));

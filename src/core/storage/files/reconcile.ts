@@ -136,12 +136,16 @@ export async function compare(
   let isRemoved = false;
   /** Opens a log that the index may not know as it is, which compares the two. */
   const open = async (key: string) => {
-    const wasKnown = index.entry(key) !== undefined;
-    if ((await logs.open(key)) !== undefined) return;
-    const isLeft = !wasKnown || index.entry(key) !== undefined;
-    const path = pathIn(ports, fileNameOf(key));
-    if (isLeft || (await isThere(disk, path).catch(() => true))) isKnown = false;
-    else isRemoved = true;
+    try {
+      const log = await logs.open(key);
+      isKnown &&= log !== undefined;
+    } catch (error) {
+      if (await isThere(disk, pathIn(ports, fileNameOf(key))).catch(() => true)) throw error;
+      if (index.entry(key) === undefined) return;
+      reportGone(ports, key, isKnownWhole);
+      await index.remove(key);
+      isRemoved = true;
+    }
   };
   const files = new Set(logsIn(listing));
   const { recovered } = ports.journal.segments;
@@ -164,9 +168,7 @@ export async function compare(
     await open(key);
   }
   if (isRemoved) await index.file.erase();
-  isKnown &&= !isOver();
-  if (isKnown) index.coverage = "all";
-  return isKnown;
+  return isKnown && !isOver();
 }
 
 /** Removes what a dead process left of rewriting logs. @returns whether nothing of a dead process is left. */
@@ -238,8 +240,7 @@ export async function areNamesKnown({
  * A deletion takes the file first, so a process that died may have left the row of what it deleted: then
  * nothing is lost. One that ended well left none.
  */
-export function reportGone(ports: LogPorts, key: string): void {
-  const isKnownWhole = ports.index.coverage === "names";
+function reportGone(ports: LogPorts, key: string, isKnownWhole: boolean): void {
   const known = `the file is not there, though record ${ports.index.entry(key)?.seq} had been stored`;
   const why = isKnownWhole
     ? "it was taken away"
