@@ -131,21 +131,21 @@ test("sessions search finds messages by the beginnings of words, chats by title 
 });
 
 test("sessions reset is for the active provider, --provider for the one that is named, --all for all", async (t) => {
-  const home = await homeWithChats(t);
   const counts = { messages: 1, cost_usd: 0, tokens: 5, outcome: "answered" } as const;
   const of = { ...counts, model: "m", generation: 1, bucket_generation: 1 };
-  await inHome(home, async ({ sessions }) => {
-    for (const provider of ["ollama", "openai"]) {
-      await sessions.update("local:me", { ...of, turn: provider, provider });
-    }
-  });
   for (const [line, code, says, left] of [
     ["--provider x", 1, /\[THROUGHLINE_NOT_FOUND\]/, "ollama openai"],
     ["--all --provider x", 2, /\[THROUGHLINE_INVALID\]/, "ollama openai"],
     ["", 0, /^ollama starts over in this chat.* --all starts over with every/, "openai"],
-    ["--provider openai", 0, /^openai starts over/, ""],
+    ["--provider openai", 0, /^openai starts over/, "ollama"],
     ["--all", 0, /^Session 2 has started with every provider\./, ""],
   ] as const) {
+    const home = await homeWithChats(t);
+    await inHome(home, async ({ sessions }) => {
+      for (const provider of ["ollama", "openai"]) {
+        await sessions.update("local:me", { ...of, turn: provider, provider });
+      }
+    });
     const args = ["sessions", "reset", "local:me", ...line.split(" ").filter(Boolean)];
     const { code: ended, out, err } = await runCli(args, { home });
     assert.equal(ended, code, line);
@@ -154,6 +154,7 @@ test("sessions reset is for the active provider, --provider for the one that is 
     assert.equal(Object.keys(period?.provider_sessions ?? {}).join(" "), left, line);
     assert.equal(period?.provider, "ollama", "what it runs on stays");
   }
+  const home = await homeWithChats(t);
   const { out } = await runCli(["sessions", "reset", "work"], { home });
   assert.match(out, /^Session 2 has started with/, "no model has answered there yet");
 });
@@ -186,6 +187,7 @@ test("sessions forget names the forks that keep a copy, and theirs", async (t) =
     await chats.fork("fork", last, "fork of fork");
   }
   const { out } = await runCli(["sessions", "forget", "local:me", "--yes"], { home });
+  assert.match(out, /^Forgotten: local:me\n {2}transcript: 4\n/);
   assert.match(out, /in a fork, forget it too: fork\n.*in a fork, forget it too: fork of fork\n$/);
 });
 
@@ -366,6 +368,7 @@ test("wrong usage: exit 2, one line, and the way to the help", async (t) => {
     const { code, out, err } = await runCli(args, { home });
     assert.deepEqual({ code, out }, { code: 2, out: "" });
     assert.match(err, /^Usage: throughline /);
+    assert.doesNotMatch(err, /error:|\[THROUGHLINE_/, "the list says enough");
   }
   assert.equal(fs.existsSync(home), false);
 });

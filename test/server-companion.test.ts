@@ -177,7 +177,9 @@ test("a mood is shown for its seconds, 10 when nothing is said", async () => {
   assert.deepEqual([set.status, set.mood, set.state.mood], ["set", "excited", "excited"]);
   const until = new Date(c.clock.now() + 10_000).toISOString();
   assert.deepEqual(set.state.mood_override, { mood: "excited", until });
-  c.clock.pass(10_001);
+  c.clock.pass(10_000);
+  assert.equal((await c.get("/api/emotions")).mood, "excited", "the last instant is included");
+  c.clock.pass(1);
   assert.deepEqual((await c.get("/api/emotions")).mood_override, null);
   const { state } = await c.sent("/api/mood", { mood: "sad", duration: 0.5 });
   assert.equal(state.mood_override.until, new Date(c.clock.now() + 500).toISOString());

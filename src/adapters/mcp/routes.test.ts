@@ -28,11 +28,15 @@ async function served(t: TestContext, { remember, script, ...options }: Given = 
   return { ...c, askMcp: ask };
 }
 
-test("a request with another host or origin is refused, as at every other route", async (t) => {
+test("a request with another host, origin or site is refused, as at every other route", async (t) => {
   const { askMcp } = await served(t);
   assert.equal((await askMcp()).status, 200);
-  for (const name of ["host", "origin"]) {
-    await problemOf(await askMcp({ [name]: "http://evil.example" }), 403, "THROUGHLINE_FORBIDDEN");
+  for (const [name, value] of [
+    ["host", "evil.example"],
+    ["origin", "http://evil.example"],
+    ["sec-fetch-site", "cross-site"],
+  ] as const) {
+    await problemOf(await askMcp({ [name]: value }), 403, "THROUGHLINE_FORBIDDEN");
   }
 });
 

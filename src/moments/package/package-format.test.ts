@@ -47,6 +47,7 @@ const changes: readonly [name: string, change: object, kind: string][] = [
   ["of the original, without a schema", { schema: undefined }, "seed"],
   ["with a sentiment that is a path", { sentiment: "../../x" }, "damaged"],
   ["with a name that is another's", { name: samplePackage(1).name }, "damaged"],
+  ["with a name of the other sentiment", { sentiment: "negative" }, "damaged"],
   ["with a name that leads out", { name: "../x" }, "damaged"],
   ["with an id that is not of its uuid", { id: "00000000abcd" }, "damaged"],
   ["with a file that leads out", { files: [file("../x"), ...others] }, "damaged"],

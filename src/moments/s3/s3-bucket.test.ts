@@ -298,6 +298,11 @@ const others: readonly (readonly [error: unknown, code: string, FailureClass, Wa
   [thrown({ name: "TimeoutError" }), "TimeoutError", "retry"],
   [thrown({ code: "CERT_HAS_EXPIRED" }), "CERT_HAS_EXPIRED", "refused"],
   [thrown({ code: "DEPTH_ZERO_SELF_SIGNED_CERT" }), "DEPTH_ZERO_SELF_SIGNED_CERT", "refused"],
+  [
+    thrown({ code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" }),
+    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    "refused",
+  ],
   [thrown({ code: "ERR_TLS_CERT_ALTNAME_INVALID" }), "ERR_TLS_CERT_ALTNAME_INVALID", "refused"],
   [thrown({ name: "CredentialsProviderError" }), "CredentialsProviderError", "no_credentials"],
   // A captive portal, or an error in the body of a 200.
