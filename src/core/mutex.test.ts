@@ -28,6 +28,8 @@ test("a key is held by those who ask for it one after the other, in the order of
       ]);
       const held: number[] = [];
       const expected: number[] = [];
+      const gone: number[] = [];
+      const givenUp: number[] = [];
       let asked = 0;
       for (const [name, of, which = 0] of calls) {
         const queue = queues.get(of) ?? [];
@@ -39,6 +41,7 @@ test("a key is held by those who ask for it one after the other, in the order of
         } else if (name === "give up") {
           const [waiter] = queue.splice(1 + which, 1);
           waiter?.stop.abort(new Error("given up"));
+          if (waiter !== undefined) givenUp.push(waiter.n);
         } else if (name === "tryLock") {
           assert.equal(mutex.tryLock(of), queue.length === 0);
           if (queue.length === 0) queue.push({ n: -1, stop: new AbortController() });
@@ -48,11 +51,11 @@ test("a key is held by those who ask for it one after the other, in the order of
           queue.push(own);
           mutex.lock(of, own.stop.signal).then(
             () => held.push(own.n),
-            ({ message }) => assert.equal(message, "given up"),
+            ({ message }) => gone.push(message === "given up" ? own.n : -1),
           );
         }
         await new Promise((resolve) => setImmediate(resolve));
-        assert.deepEqual(held, expected);
+        assert.deepEqual([held, gone], [expected, givenUp]);
         for (const [each, { length }] of queues) {
           assert.equal(mutex.isLocked(each), length > 0);
           assert.equal(mutex.count(each), length);

@@ -26,7 +26,7 @@ async function companion(t: TestContext, place: "memory" | "files" = "memory") {
   return { chats, say, found };
 }
 
-test("a chat is found once, with the number of its hits and thenewest", async (t) => {
+test("a chat is found once, with the number of its hits and the newest", async (t) => {
   const { say, found } = await companion(t, "files");
   await say("a", "green tea", "milk", "more tea");
   await say("b", "milk");

@@ -356,13 +356,12 @@ test("any code units read as one quotation on one line", () => {
   );
 });
 
-test("a summary of exactly 2,000 code points is whole, and of 2,001 is not", () => {
+test("a summary of exactly 2,000 code points is whole, and a longer one is without its oldest turns", () => {
   // 61 code points of a sentence are not its response; one space lies between two sentences.
   const filled = (turn: number, length: number) => interaction(turn, "u", "😀".repeat(length - 61));
   const turns = [1, 2, 3, 4, 5, 6].map((turn) => filled(turn, 300));
-  const [whole = "", longer = ""] = [194, 195].map((last) =>
-    summarise([...turns, filled(7, last)]),
-  );
+  const whole = summarise([...turns, filled(7, 194)]);
+  const longer = summarise([filled(0, 300), ...turns, filled(7, 195)]);
   assert.deepEqual([[...whole].length, [...longer].length], [2_000, 2_001 - 301]);
   assert.match(whole, /^Turn 1: /);
   assert.match(longer, /^Turn 2: /);

@@ -384,7 +384,7 @@ test("Ollama says which of its models see pictures, and is asked until it says s
   });
   const spec = parseModelName("ollama/llava");
   const ofLlava = async () => {
-    const { takes } = await createResponder(spec, { ollamaHost: server.url });
+    const { takes } = await createResponder(spec, { ollamaHost: new URL(server.url).host });
     return takes ?? assert.fail();
   };
   const takes = await ofLlava();

@@ -16,6 +16,7 @@ const soon = { "retry-after-ms": "1" };
 
 const rows: readonly [string, unknown, number, number | undefined][] = [
   ["a refusal", failure(400, soon), 1, undefined],
+  ["a refused key", failure(401, soon), 1, undefined],
   ["a failure that is no call's", new TypeError("no"), 1, undefined],
   ["a wait of more than a minute", failure(429, { "retry-after": "61" }), 1, undefined],
   ["a wait that the provider asks for", failure(429, soon), 3, 1],

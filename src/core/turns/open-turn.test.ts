@@ -318,17 +318,26 @@ test("what waited when the turns closed has its own fields when it is opened, or
   }
 });
 
-test("a model that failed after its first words is not asked again, one without words is", async () => {
+test("a model that was stopped, or failed after its first words, is not asked again, one without words is", async () => {
   const c = await companion();
-  const failed = { ...answered("Hel"), outcome: "failed" } as const;
-  await opened(await c.turns.open(chat, { id: "m1", content: "Hi" }, target)).close(failed);
-  assert.deepEqual(await c.transcript(), ["user: Hi", "assistant: Hel (error)"]);
-  assert.equal(await c.unanswered(), 0);
-  assert.equal((await c.turns.open(chat, { id: "m1", content: "Hi" }, target)).state, "answered");
+  for (const [id, outcome] of [
+    ["m0", "interrupted"],
+    ["m1", "failed"],
+  ] as const) {
+    const turn = opened(await c.turns.open(chat, { id, content: "Hi" }, target));
+    await turn.close({ ...answered("Hel"), outcome });
+    assert.equal(await c.unanswered(), 0);
+    assert.equal((await c.turns.open(chat, { id, content: "Hi" }, target)).state, "answered");
+  }
+  const cut = ["assistant: Hel (stopped)", "assistant: Hel (error)"];
+  assert.deepEqual(
+    await c.transcript(),
+    cut.flatMap((line) => ["user: Hi", line]),
+  );
   const silent = { messages: [], usage, outcome: "failed" } as const;
   await opened(await c.turns.open(chat, { id: "m2", content: "Yes?" }, target)).close(silent);
   assert.equal(await c.unanswered(), 1);
-  assert.equal((await c.sessions.active(chat))?.total_cost_usd, 0.02, "what it cost is counted");
+  assert.equal((await c.sessions.active(chat))?.total_cost_usd, 0.03, "what it cost is counted");
 });
 
 test("a turn that was stopped and is not closed within 5 s has failed, and stores nothing more", async () => {

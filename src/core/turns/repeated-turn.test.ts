@@ -43,6 +43,7 @@ test("a retry that comes late while another answer is made is answered after it"
   await c.say("first");
   await c.retry("r1");
   const second = c.say("second");
+  await assert.rejects(c.turns.retry(chat), conflict, "a new one is refused");
   const late = c.turns.retry(chat, { id: "r1" });
   gate.resolve();
   await second;
