@@ -242,6 +242,7 @@ test("each of two companions sees nothing of the other's logs, documents, files 
   assert.deepEqual(await documentsB?.keys(), []);
   await ada.files("chats").put("telegram:42", Buffer.from("a picture"));
   assert.deepEqual(await bob.files("chats").list("telegram:42"), []);
+  assert.deepEqual(await Array.fromAsync(bob.files("chats").keys()), []);
   const lease = await ada.leases.acquire({ collection: "chats", key: "telegram:42" });
   assert.notEqual(
     await bob.leases.tryAcquire({ collection: "chats", key: "telegram:42" }),

@@ -297,3 +297,21 @@ test("what others send on the channel of a companion is passed over", skip, asyn
   assert.match(channel, /^throughline_[0-9a-f]{40}$/);
   assert.deepEqual(heard, [{ n: 1 }]);
 });
+
+test("what a process of one companion publishes reaches no process of another", skip, async () => {
+  const other = newCompanion();
+  await using a = await join({ companion: newCompanion() });
+  await using b = await join({ companion: other });
+  await using besideB = await join({ companion: other });
+  const heard: JsonObject[] = [];
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  b.cluster.subscribe((message) => {
+    heard.push(message);
+    if (message["n"] === 2) resolve();
+  });
+  a.cluster.publish({ n: 1 });
+  await a.close(); // by then it is sent
+  besideB.cluster.publish({ n: 2 });
+  await done;
+  assert.deepEqual(heard, [{ n: 2 }]);
+});

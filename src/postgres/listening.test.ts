@@ -68,6 +68,15 @@ test("a server that refuses to listen refuses the opening, and keeps no connecti
   assert.equal(clients[0]?.isReleased, true);
 });
 
+test("what a connection of the application's pool hears on another channel is passed over", async () => {
+  const { clients, events, listener } = listening();
+  await listener.open();
+  clients[0]?.emit("notification", { channel: "others", payload: "theirs" });
+  clients[0]?.emit("notification", { channel: "ours", payload: "one" });
+  assert.deepEqual(events, ["one"]);
+  listener.close();
+});
+
 test("a lost connection is replaced at once, and what comes over the old one is passed over", async () => {
   const { clients, events, listener, timers } = listening();
   await listener.open();

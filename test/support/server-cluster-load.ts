@@ -52,7 +52,11 @@ export async function killUnderLoad(options: LoadOptions): Promise<LoadRun["coun
   await using model = await notingModel(() => random(options.thinkMs));
   await using cluster = await startCluster(options.servers, { ...options, model: model.name });
   const run = new LoadRun(options, random, model, cluster.servers);
-  await run.run();
+  try {
+    await run.run();
+  } finally {
+    run.endClients();
+  }
   return run.counts;
 }
 
@@ -108,6 +112,11 @@ class LoadRun {
       await this.#readBack(this.#servers[0]?.url ?? "", this.#saidByClients());
     }
     await this.#endAmidTurns();
+  }
+
+  /** What was not as promised is told by now; a client that went on would keep this process for good. */
+  endClients(): void {
+    for (const client of this.#clients) client.kill().catch(() => undefined);
   }
 
   #saidByClients(): Told[] {
