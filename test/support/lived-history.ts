@@ -9,6 +9,7 @@ import { openThroughline, type Throughline } from "../../src/core/throughline.ts
 import { exportChats } from "../../src/interchange/export.ts";
 import { copyCompanion } from "../../src/postgres/move/copy-companion.ts";
 import { everyLog } from "../../src/postgres/move/places.ts";
+import { changed } from "./changed.ts";
 import { HeldClock } from "./held-clock.ts";
 import { HeldTimers } from "./held-timers.ts";
 import { kept } from "./kept-storage.ts";
@@ -93,7 +94,10 @@ export async function live(storage: Storage, steps: readonly Step[], at: string)
   let ids = 0;
   const newId = () => `${Date.parse(at)}-${++ids}`;
   // As one process alone has it: several of them keep records that one does not need.
-  const alone = { ...kept(storage), leases: new LocalLeases(), cluster: new LocalCluster() };
+  const alone = changed(kept(storage), {
+    leases: new LocalLeases(),
+    cluster: new LocalCluster(),
+  });
   const throughline = await openThroughline({ storage: alone, clock, timers, newId });
   const companion = await startCompanion(throughline);
   for (const each of steps) await each(throughline, clock);
