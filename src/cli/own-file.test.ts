@@ -34,6 +34,23 @@ test("a file is made with its folder, changed and removed, each from the version
   assert.deepEqual(fs.readdirSync(join(path, "..")), []);
 });
 
+test("a change and a removal are synced in their folder before the call returns", {
+  skip: process.platform === "win32" && "Windows opens no folder",
+}, (t) => {
+  const { home, file } = fileIn(t);
+  const opened = t.mock.method(fs, "openSync").mock;
+  const synced = t.mock.method(fs, "fsyncSync").mock;
+  let { version } = file.read();
+  for (const text of ["one", undefined]) {
+    ({ version } = file.write(text, version));
+    const folder = opened.calls.findLast(({ arguments: [path] }) => path === home)?.result;
+    assert.equal(synced.calls.at(-1)?.arguments[0], folder, String(text));
+    assert.notEqual(folder, undefined);
+    synced.resetCalls();
+    opened.resetCalls();
+  }
+});
+
 test("a link stays, and the file that it leads to is replaced; a link to nothing is replaced", (t) => {
   const { home, path, file } = fileIn(t);
   const elsewhere = join(home, "elsewhere");

@@ -93,7 +93,7 @@ export class EditedFile {
   }
 
   /**
-   * Replaces the file, or removes it. Resolves once that survives a power cut; after a crash the file is
+   * Replaces the file, or removes it. Returns once that survives a power cut; after a crash the file is
    * the old one or the new one. A link stays, and the file that it leads to is replaced. The new file
    * can be read by its owner alone.
    *

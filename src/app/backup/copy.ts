@@ -27,7 +27,7 @@ import { isThroughlineError } from "../../core/errors.ts";
 import { randomId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
-import { bytesOf, readFrom, writeAll } from "../../core/storage/files/file-ports.ts";
+import { readBytes, readFrom, writeAll } from "../../core/storage/files/file-ports.ts";
 import {
   type Change,
   type Frame,
@@ -303,7 +303,7 @@ async function journalOf(disk: Disk, home: string): Promise<readonly Frame[]> {
   const segments = [];
   for (const name of names.filter((each) => segmentName.test(each))) {
     // A segment that is gone is not needed any more: its logs are synced.
-    const bytes = await bytesOf(disk, join(folder, name));
+    const bytes = await readBytes(disk, join(folder, name));
     const segment = bytes && readSegment(bytes);
     if (segment !== undefined) segments.push(segment);
   }
@@ -322,7 +322,7 @@ async function firstIncomplete(
     for (const change of settle(changes).kept.filter((each) => old.has(each))) {
       const { offset, bytes: wanted } = change;
       if (wanted.length === 0) continue; // cut back to there, where perhaps no file is
-      const there = await bytesOf(disk, join(home, path), offset, wanted.length);
+      const there = await readBytes(disk, join(home, path), offset, wanted.length);
       if (there?.equals(wanted) !== true) return path;
     }
   }

@@ -20,7 +20,7 @@ import {
   documentIndent,
   encodeDocument,
 } from "../../core/storage/files/document-file.ts";
-import { bytesOf, isDiskError, writeAll } from "../../core/storage/files/file-ports.ts";
+import { isDiskError, readBytes, writeAll } from "../../core/storage/files/file-ports.ts";
 import { findingId } from "../../core/storage/files/quarantine.ts";
 
 const formatVersion = 1;
@@ -111,7 +111,7 @@ async function readList(disk: Disk, directory: string, path: string): Promise<Bu
       wayOut: "Pass the directory that `throughline backup` made.",
     });
   }
-  const bytes = await bytesOf(disk, path);
+  const bytes = await readBytes(disk, path);
   if (bytes !== undefined) return bytes;
   throw new Failed(`${directory} is not a complete backup: it has no ${backupName}`, {
     code: "THROUGHLINE_INVALID",

@@ -213,7 +213,7 @@ export async function readFrom<T>(
 }
 
 /** Reads bytes of a file, all of them by default; `undefined` where there is no file. */
-export function bytesOf(disk: Disk, path: string, start = 0, length?: number) {
+export function readBytes(disk: Disk, path: string, start = 0, length?: number) {
   return readFrom(disk, path, async (file) =>
     readExactly(file, start, length ?? (await file.size())),
   );

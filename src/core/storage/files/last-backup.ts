@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { NewId } from "../../ids.ts";
 import type { Disk } from "../disk/disk.ts";
-import { bytesOf, replaceFile, writeAll } from "./file-ports.ts";
+import { readBytes, replaceFile, writeAll } from "./file-ports.ts";
 
 /** The note that `backup` leaves in the home that it copied. */
 interface LastBackup {
@@ -24,7 +24,7 @@ export async function noteBackup(disk: Disk, home: string, note: LastBackup, new
 /** @returns `undefined`: none is noted, or the note cannot be read. */
 export async function readLastBackup(disk: Disk, home: string): Promise<LastBackup | undefined> {
   try {
-    return JSON.parse(String(await bytesOf(disk, pathIn(home)))) as LastBackup;
+    return JSON.parse(String(await readBytes(disk, pathIn(home)))) as LastBackup;
   } catch {
     return undefined;
   }

@@ -5,11 +5,11 @@ import type { Disk, DiskFile } from "../disk/disk.ts";
 import type { RepairReport } from "../storage.ts";
 import { hexCrc } from "./commit.ts";
 import {
-  bytesOf,
   copyBytes,
   type FilePorts,
   type HomePorts,
   makeDirectory,
+  readBytes,
   replaceFile,
   syncNames,
   unlessAbsent,
@@ -59,7 +59,7 @@ export async function readReports(
   for (const name of listing.map((entry) => entry.name).sort()) {
     if (!name.endsWith(".json")) continue;
     try {
-      const value: unknown = JSON.parse(String(await bytesOf(disk, join(folder, name))));
+      const value: unknown = JSON.parse(String(await readBytes(disk, join(folder, name))));
       if (!isJsonObject(value)) continue;
       const report = value as unknown as KeptReport;
       const confirmed = name.endsWith(".confirmed.json");
@@ -122,7 +122,7 @@ export class Quarantine {
     if (kind !== "missing_log") return false;
     const [collection, ...id] = key.split("/");
     if (collection !== "chats") return true;
-    const marks = bytesOf(this.#ports.disk, join(this.#home, "forgotten", "chats.jsonl"));
+    const marks = readBytes(this.#ports.disk, join(this.#home, "forgotten", "chats.jsonl"));
     const hash = sha256(id.join("/")).toString("hex");
     return marks.then(
       (bytes) => bytes?.includes(hash) ?? false,
