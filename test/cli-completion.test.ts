@@ -28,7 +28,8 @@ async function place(t: TestContext, shell: string) {
   );
   const path = [join(folder, "bin"), process.env["PATH"]].join(delimiter);
   const env = { ...variablesFor(home), HOME: folder, PATH: path, TERM: "dumb", LC_ALL: "C.UTF-8" };
-  return { folder, home, env };
+  // A bash whose terminal was killed would write its history while the folder is removed.
+  return { folder, home, env: { ...env, HISTFILE: "" } };
 }
 
 /** A shell that has loaded the script. */
