@@ -3,6 +3,8 @@ export class Lru<K, V extends NonNullable<unknown>> implements Iterable<readonly
   readonly #max: number;
   /** Least recently used first. */
   readonly #entries = new Map<K, V>();
+  /** The key that was used last, if it is still there: to move it would change nothing. */
+  #newest: K | undefined;
 
   /** @param max how many entries it holds. */
   constructor(max: number) {
@@ -17,9 +19,7 @@ export class Lru<K, V extends NonNullable<unknown>> implements Iterable<readonly
   /** The value of a key, which counts as use. */
   get(key: K): V | undefined {
     const value = this.#entries.get(key);
-    if (value === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#entries.set(key, value);
+    if (value !== undefined && key !== this.#newest) this.set(key, value);
     return value;
   }
 
@@ -34,7 +34,8 @@ export class Lru<K, V extends NonNullable<unknown>> implements Iterable<readonly
 
   /** Keeps a value as the one used last, and forgets others to make place for it. */
   set(key: K, value: V): void {
-    this.#entries.delete(key);
+    if (key !== this.#newest) this.#entries.delete(key);
+    this.#newest = key;
     this.#entries.set(key, value);
     if (this.#entries.size <= this.#max) return;
     const [oldest] = this.#entries.keys();

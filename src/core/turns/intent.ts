@@ -82,20 +82,23 @@ export function isStopRequest(utterance: string, companionName = ""): boolean {
     isFirst = false;
     // Asked first, so that a companion called Exit can still be left.
     if (stopWords.has(word)) stops = true;
-    else if (!fillers.has(word) && !Array.from(words(companionName)).includes(word)) return false;
+    else if (!fillers.has(word) && !isIn(word, companionName)) return false;
   }
   return stops;
 }
+
+const isIn = (word: string, name: string) => name !== "" && Array.from(words(name)).includes(word);
 
 /**
  * The words of an utterance, one by one: runs of letters, digits, `'` and `-`, in lower case, without
  * a `'` or `-` at either end. Typographic apostrophes and full-width letters are their plain forms.
  */
 function* words(text: string): Generator<string, void, undefined> {
-  const runs = /[\p{L}\p{M}\p{N}'\u2019-]+/gu;
+  const runs = /[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}'\u2019-]*[\p{L}\p{M}\p{N}])?/gu;
   for (let found = runs.exec(text); found !== null; found = runs.exec(text)) {
-    const plain = found[0].normalize("NFKC").replaceAll("\u2019", "'").toLowerCase();
-    const [word] = /[^'-](?:.*[^'-])?/.exec(plain) ?? [];
-    if (word !== undefined) yield word;
+    const [word] = found;
+    const isPlain = /^[\0-\x7f]*$/.test(word); // as most are
+    const plain = isPlain ? word : word.normalize("NFKC").replaceAll("\u2019", "'");
+    yield plain.toLowerCase();
   }
 }
