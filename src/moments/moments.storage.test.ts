@@ -412,15 +412,16 @@ for (const [what, wording, mebibytes] of [
 
 const silence = { ...words, messages: false };
 
-test("what is withdrawn and cannot be kept is not there any more, what is granted changes nothing", async (t) => {
+test("of what is withdrawn and cannot be kept words alone are agreed to, what is granted changes nothing", async (t) => {
   for (const [before, now, after] of [
-    [everything, words, undefined],
+    [everything, words, initialConsent],
     [words, everything, words],
-    [words, silence, undefined],
+    [words, silence, initialConsent],
+    [undefined, words, initialConsent],
     [silence, { ...everything, messages: false }, silence],
   ] as const) {
     const path = newHome(t);
-    await kept(path).keep(before);
+    if (before) await kept(path).keep(before);
     const full = faultyDisk(realDisk, { fault: "ENOSPC", at: 1, repeat: "forever", call: "write" });
     const consent = kept(path, full);
     await consent.read();

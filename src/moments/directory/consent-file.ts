@@ -17,7 +17,8 @@ interface Ports extends FilePorts {
 export class KeptConsent {
   readonly #ports: Ports;
   readonly #path: string;
-  #kept = initialConsent;
+  /** `undefined`: nothing was said yet. */
+  #kept: Consent | undefined = initialConsent;
   #last: Promise<void> = Promise.resolve();
 
   constructor(ports: Ports, home: string) {
@@ -34,8 +35,8 @@ export class KeptConsent {
     try {
       const bytes = await readWhole(disk, this.#path);
       // Larger than anything of ours is not absent.
-      if (bytes === undefined && !(await isThere(disk, this.#path))) return undefined;
-      this.#kept = readConsent(bytes && jsonOf(bytes));
+      const isNone = bytes === undefined && !(await isThere(disk, this.#path));
+      this.#kept = isNone ? undefined : readConsent(bytes && jsonOf(bytes));
     } catch (error) {
       // Torn, or somebody wrote it by hand, or it is a folder, a link or a pipe.
       if (!isThroughlineError(error, "THROUGHLINE_INVALID") && !isNoFile(error)) throw error;
@@ -45,8 +46,8 @@ export class KeptConsent {
   }
 
   /**
-   * Keeps it, after those before it, and gives it back. What is withdrawn and cannot be kept takes the whole file with it:
-   * the next run then asks again.
+   * Keeps it, after those before it, and gives it back. What is withdrawn, or said first, and cannot be kept leaves an
+   * empty file: the next run agrees to nothing but words. Without a file what it is configured with would hold.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk refused.
    */
@@ -64,10 +65,17 @@ export class KeptConsent {
       await writeJson(this.#ports, this.#path, consent);
       this.#kept = consent;
     } catch (cause) {
-      if (consentSwitches.some((name) => this.#kept[name] && !consent[name])) {
-        await unlinkIfThere(this.#ports.disk, this.#path).catch(() => undefined); // told below
+      const kept = this.#kept;
+      if (kept === undefined || consentSwitches.some((name) => kept[name] && !consent[name])) {
+        await this.#empty().catch(() => undefined); // told below
       }
       throw unavailable("what was agreed to could not be kept for the next run", cause);
     }
+  }
+
+  async #empty(): Promise<void> {
+    const { disk } = this.#ports;
+    await unlinkIfThere(disk, this.#path);
+    await (await disk.open(this.#path, "create")).close();
   }
 }
