@@ -42,9 +42,43 @@ test("a chat that is forgotten while it is answered leaves no word in the buffer
   assert.equal(recorder.stats.messages, 0);
 });
 
+const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
+const result = { toolCallId: "c1", toolName: "look", content: "seen", isError: false } as const;
+
+for (const [how, last] of [
+  ["clear", "a time"],
+  ["reset", "a time"],
+  ["clear", ""],
+] as const) {
+  test(`an answer that comes after a ${how} of its chat, and ends with "${last}", is in no buffer`, async () => {
+    const gate = Promise.withResolvers<void>();
+    const wait = { type: "wait", until: gate.promise } as const;
+    const model = scriptedResponder([
+      [
+        "Once ",
+        wait,
+        "upon ",
+        { type: "tool-call", call },
+        { type: "tool-result", ...result },
+        last,
+      ],
+    ]);
+    const storage = openMemoryProcess({ place: new MemoryPlace() });
+    const { turns, chats, sessions } = await process(storage, { model });
+    const { recorder } = await MomentsWorld.open();
+    turns.onTurn((turn) => feedTurn(turn, recorder));
+    const turn = turns.submit("chat-1", { content: "Tell me" });
+    const heard = () => recorder.lastAnswer("chat-1")?.text;
+    await until(() => heard() === "Once ");
+    await (how === "clear" ? chats.clear("chat-1") : sessions.reset("chat-1"));
+    gate.resolve();
+    await turn.done;
+    await setImmediate();
+    assert.equal(heard(), undefined);
+  });
+}
+
 test("what is said before a call of a tool has the id in a package that it has in the chat", async () => {
-  const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
-  const result = { toolCallId: "c1", toolName: "look", content: "seen", isError: false } as const;
   const model = scriptedResponder([
     ["I look. ", { type: "tool-call", call }, { type: "tool-result", ...result }, "Glad."],
   ]);

@@ -72,16 +72,18 @@ async function feed(turn: Turn, recorder: MomentRecorder): Promise<void> {
       text += item.text;
       recorder.message({ role: "assistant", text, id: answer, chatId, turnId, live: true });
     } else if (item.type === "message") {
-      const { id, role, content } = item.message;
+      const { id, role, content, hidden } = item.message;
       if (role !== "assistant" || content === "") continue;
       begins();
       // It came out under the answer's id. A person who hides it names the message that it is in now.
       recorder.removeWords(chatId, answer);
-      recorder.message({ role, text: content, id, chatId, turnId });
+      if (!hidden) recorder.message({ role, text: content, id, chatId, turnId });
       text = "";
     } else if (item.type === "result") {
       const { assistant } = item.answer;
-      if (assistant === undefined) continue;
+      // What came after its period had ended is no answer that anybody could judge.
+      if (assistant?.hidden) recorder.removeWords(chatId, answer);
+      if (assistant === undefined || assistant.hidden) continue;
       begins();
       const interrupted = assistant.partial === true;
       const { id, content } = assistant;
