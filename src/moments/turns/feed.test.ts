@@ -42,6 +42,37 @@ test("a chat that is forgotten while it is answered leaves no word in the buffer
   assert.equal(recorder.stats.messages, 0);
 });
 
+test("a message that is erased while it waits leaves the words of its chat, one that cannot be answered no live answer", async () => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [once, then] = gates.map(({ promise: until }) => ({ type: "wait", until }) as const);
+  const model = scriptedResponder([
+    ["Once ", once!, "upon a time"],
+    ["Then ", then!],
+  ]);
+  const storage = openMemoryProcess({ place: new MemoryPlace() });
+  const { turns, chats } = await process(storage, { model });
+  const { recorder } = await MomentsWorld.open();
+  turns.onTurn((turn) => feedTurn(turn, recorder));
+  const first = turns.submit("chat-1", { content: "Tell me" });
+  const heard = () => recorder.lastAnswer("chat-1")?.text;
+  await until(() => heard() === "Once ");
+  const second = turns.submit("chat-1", { id: "t2", content: "No" });
+  while (!(await chats.state("chat-1")).head?.pending?.includes("t2")) await setImmediate();
+  await chats.erase("chat-1", "t2");
+  gates[0]?.resolve();
+  await first.done;
+  await assert.rejects(second.done, { code: "THROUGHLINE_NOT_FOUND" });
+  await setImmediate();
+  assert.equal(heard(), "Once upon a time");
+  const third = turns.submit("chat-1", { content: "And then?" });
+  await until(() => heard() === "Then ");
+  third.fence(new Error("another process has the chat"));
+  gates[1]?.resolve();
+  await assert.rejects(third.done, /another process/);
+  await setImmediate();
+  assert.equal(heard(), "Once upon a time");
+});
+
 const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
 const result = { toolCallId: "c1", toolName: "look", content: "seen", isError: false } as const;
 

@@ -44,13 +44,20 @@ export function hear(chatId: string, message: StoredMessage, { moments, hurtful 
 
 /** Feeds the rolling buffers with one turn: the person's words, and the answer as it comes out. */
 export function feedTurn(turn: Turn, recorder: MomentRecorder): void {
-  feed(turn, recorder).catch((error) => {
-    // Its owner hears. A chat that was forgotten since leaves no words that came after that.
+  let hasBegun = false;
+  const begun = () => {
+    hasBegun = true;
+  };
+  feed(turn, recorder, begun).catch((error) => {
+    // Its owner hears. One that never began left nothing, as where its message was erased while it waited.
+    if (!hasBegun) return;
+    // A chat that was forgotten leaves no words that came after that, any other none that seem to come out still.
     if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) void recorder.forgetChat(turn.chatId);
+    else recorder.removeWords(turn.chatId, answerId(turn.id, turn.retryId));
   });
 }
 
-async function feed(turn: Turn, recorder: MomentRecorder): Promise<void> {
+async function feed(turn: Turn, recorder: MomentRecorder, begun: () => void): Promise<void> {
   const { chatId } = turn;
   // Known before the answer is stored: who reacts while it comes out means this one.
   const answer = answerId(turn.id, turn.retryId);
@@ -64,6 +71,7 @@ async function feed(turn: Turn, recorder: MomentRecorder): Promise<void> {
   };
   for await (const item of turn.progress()) {
     if (item.type === "accepted") {
+      begun();
       // As it was stored, so that a message keeps its mark when its answer is regenerated.
       turnId = item.user.turn ?? item.user.id;
       recorder.message({ ...transcriptMessage(chatId, item.user), turnId });
