@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { openThroughline, type Throughline } from "../throughline.ts";
 import type { Chats } from "./chats.ts";
@@ -166,15 +167,26 @@ async function forkUnderWay() {
   const { logs } = chats;
   const append = logs.append.bind(logs);
   const { promise: isBegun, resolve } = Promise.withResolvers<void>();
+  let hasBegun = false;
   logs.append = async (chatId, ...rest) => {
+    // The rest of it comes later than what is done to its source, if that does not wait for it.
+    for (let pass = 0; hasBegun && chatId === "second" && pass < 50; pass++) await setImmediate();
     const seq = await append(chatId, ...rest);
     if (chatId === "second") resolve();
+    hasBegun ||= chatId === "second";
     return seq;
   };
   const forking = chats.fork("first", "n599", "second");
   await isBegun;
   return { ...throughline, throughline, forking };
 }
+
+test("forgetting a chat names the fork that is being made of it", async () => {
+  const { throughline, chats, forking } = await forkUnderWay();
+  await using _ = throughline;
+  assert.deepEqual((await chats.forget("first")).forks, ["second"]);
+  await forking;
+});
 
 test("what is erased while a fork is being made is erased in that fork; what is taken back, in later ones", async () => {
   for (const act of ["erase", "takeBack"] as const) {
