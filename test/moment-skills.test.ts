@@ -57,6 +57,8 @@ async function home(t: TestContext, model: string) {
 }
 
 const call = {
+  // Some proxies put what a model has to be sent back into the id.
+  id: `call_1__thought__${"x".repeat(4_000)}`,
   name: "remember_positively",
   arguments: '{"what":"told a joke about a cat","trigger":"laughter"}',
 };
@@ -162,8 +164,9 @@ test("calls of one turn to which the service gave the same id are each recorded,
   mock.onMessage(/joke/, { content: joke });
   const at = await home(t, "openai/gpt-5");
   await at.say("Tell me a joke");
+  const longest = { id: "t".repeat(200), retryId: "r".repeat(36) };
   const { tools } = offerSkills(at.moments.recorder, systemTimers)(
-    { id: "t2", chatId: "local:me", retryId: undefined, synthetic: undefined } as unknown as Turn,
+    { ...longest, chatId: "local:me", synthetic: undefined } as unknown as Turn,
     { provider: "openai", model: "gpt-5" },
   );
   const run = (index: number, what: string) => {

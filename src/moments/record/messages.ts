@@ -53,6 +53,7 @@ export const chars = (min: number, max: number) => {
 /** An id, of a chat's too: no chat has a longer one. */
 export const named = optional(chars(1, 1_024));
 const roles = ["USER", "ASSISTANT", "SYSTEM", "TOOL"] as const;
+const maxToolCallBytes = 65_536;
 const messageShape = members({
   role: word([...roles, ...roles.map((role) => role.toLowerCase() as Lowercase<MessageRole>)]),
   text: text(),
@@ -61,13 +62,12 @@ const messageShape = members({
   chatId: named,
   turnId: named,
   synthetic: named,
-  toolCallId: named,
+  toolCallId: optional(chars(1, maxToolCallBytes)), // some services put a signature into it
   agoMs: optional(number(0, Number.MAX_VALUE)),
   live: optional(flag()),
   interrupted: optional(flag()),
 });
 
-const maxToolCallBytes = 65_536;
 /** What a message takes beside its texts, roughly. */
 const overheadBytes = 200;
 
@@ -110,7 +110,7 @@ type Place = Pick<BufferedMessage, "id" | "seq" | "atMs" | "endedMs">;
 
 /** @throws ThroughlineError `THROUGHLINE_INVALID`, `THROUGHLINE_TOO_LARGE` */
 export function bufferedMessage(message: NewMessage, place: Place): BufferedMessage {
-  const { delivered, attachments, toolCalls = null } = message;
+  const { delivered, attachments, toolCalls = null, toolCallId = null } = message;
   required(messageShape, message, "the message");
   checkPersonName(message.name);
   checkJson(toolCalls, "toolCalls");
@@ -134,9 +134,11 @@ export function bufferedMessage(message: NewMessage, place: Place): BufferedMess
     delivered: shown,
     truncated: isCut || !areCallsKept,
     tool_calls: JSON.parse(kept) as Json,
-    tool_call_id: message.toolCallId ?? null,
+    tool_call_id: toolCallId,
     bytes:
-      Buffer.byteLength(JSON.stringify([text, shown, attachments])) + kept.length + overheadBytes,
+      Buffer.byteLength(JSON.stringify([text, shown, attachments, toolCallId])) +
+      kept.length +
+      overheadBytes,
   };
 }
 

@@ -130,7 +130,8 @@ function toolOf(
     const toolCalls = [{ ...call, function: { ...call.function } }];
     recorder.message({ role: "assistant", text: "", id: `${id}:call`, toolCalls, ...ids });
     const from = { ...ids, provider, model, channel } as const;
-    const text = await handle(args, { ...from, idempotencyKey: `skill:${id}` });
+    const idempotencyKey = `skill:${sha256(id).toString("hex")}`;
+    const text = await handle(args, { ...from, idempotencyKey });
     const toolCallId = call.id;
     recorder.message({ role: "tool", text, id: `${id}:result`, toolCallId, ...ids });
     return text;
