@@ -239,6 +239,18 @@ for (const [file, says, harm] of harms) {
   });
 }
 
+test("a package that is taken back while an export chooses is not in it", async () => {
+  const world = await MomentsWorld.open();
+  world.say(...joke);
+  const name = await world.react();
+  const removed = async () => {
+    await world.packages.retract(name, { by: null, reason: null });
+    return undefined;
+  };
+  const { rows, skipped } = await world.export({ format: "kto", removed });
+  assert.deepEqual([rows, skipped], [[], [{ name, reason: "retracted" }]]);
+});
+
 // Case 18: each switch of consent.
 const agreed = (without: string): ConsentInput => ({ ...everything, [without]: false });
 const switches: readonly (readonly [

@@ -98,7 +98,11 @@ async function select(
 }
 
 /** Why the list says that a package is not even to be read. */
-function reasonIn({ state, manifest, status }: PackageEntry): SkipReason | undefined {
+function reasonIn({
+  state,
+  manifest,
+  status,
+}: Pick<PackageEntry, "state" | "manifest" | "status">): SkipReason | undefined {
   if (status?.retracted) return status.retracted.superseded_by ? "superseded" : "retracted";
   if (manifest !== undefined) return undefined;
   return state === "newer" ? "newer" : "unverified";
@@ -126,7 +130,9 @@ async function* rowsOf(
 
 /** Makes a row of a package of which every byte is as it was sealed: of a damaged one nothing is exported. */
 async function rowOf(packages: ReadPackages, name: string, options: ExportSettings) {
-  const { manifest, messages, incomplete } = await packages.read(name);
+  const { manifest, messages, incomplete, status } = await packages.read(name);
+  const retracted = reasonIn({ state: "sealed", manifest, status }); // since it was listed
+  if (retracted !== undefined) return retracted;
   if (incomplete.length > 0) return "unverified";
   const part = (path: string) => packages.part(name, path);
   const row = await formats[options.format].row({ manifest, messages, part }, options);
