@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { column } from "../../../test/support/columns.ts";
 import { Machine, type RunOfCompanion } from "../../../test/support/kept-companion.ts";
 import { type ScriptedStep, scriptedResponder } from "../../../test/support/scripted-responder.ts";
@@ -129,7 +130,7 @@ for (const [says, script, wanted] of [
     const turn = c.turns.submit(chat, { content: "One" });
     for await (const { type } of turn.progress()) if (type === "accepted") break;
     if (wanted === "interrupted") {
-      while (c.model.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
+      while (c.model.requests.length === 0) await setImmediate();
       turn.stop();
     }
     assert.equal((await turn.done).outcome, wanted);
@@ -221,6 +222,11 @@ test("while a model is called the companion is thinking, until the last of two h
   assert.equal(state(), "thinking");
   gates[1]?.resolve();
   await second.done;
+  assert.equal(state(), "idle");
+  const persona = () => assert.fail("no persona can be read");
+  const failing = await c.throughline.turns({ model: c.model, persona });
+  await assert.rejects(failing.submit(chat, { content: "Two" }).done, /no persona/);
+  await setImmediate();
   assert.equal(state(), "idle");
 });
 

@@ -87,7 +87,8 @@ async function runWith(
   span.add({ stage: "model", freshness: begun.resolution.reason });
   let stored: Stored | undefined;
   try {
-    const [persona, part] = [await ports.persona(), await added];
+    // In this order: what begins ends only once it has begun.
+    const [part, persona] = [await added, await ports.persona()];
     const prompt: Prompt = { ...ports, turn, begun, persona, part };
     stored = await answerer.answer(prompt, async (ended) => {
       const { finish, outcome, usage } = ended;
