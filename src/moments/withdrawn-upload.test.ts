@@ -86,6 +86,26 @@ for (const mode of ["local+s3", "s3"] as const) {
   });
 }
 
+for (const [how, before, after, error] of [
+  ["withdrawn", agreed, refused, "no_consent"],
+  ["agreed to", refused, agreed, undefined],
+] as const) {
+  test(`in mode s3 a reaction just before upload is ${how} stays here, and the bucket is not asked`, async (t) => {
+    const at = await world(t, "s3");
+    await at.run(async (moments) => {
+      await moments.agree(before);
+      moments.recorder.message({ role: "user", text: "Tell me a joke", chatId: "a" });
+      const receipt = moments.recorder.record(praise);
+      await moments.agree(after);
+      await receipt.whenDurable();
+      await moments.upload();
+      assert.equal(moments.statistics().outbox?.last_error?.class, error);
+      assert.ok(await moments.packages.has(receipt.name));
+    });
+    assert.equal(at.server.journal.count("PutObject"), 0);
+  });
+}
+
 test("while upload is refused retractions and deletions are sent all the same", async (t) => {
   const at = await world(t);
   await at.run(async (moments) => {
