@@ -26,7 +26,7 @@ const homeWithJoke = copiesOf(async (path) => {
   await using throughline = await openThroughline({ home: path });
   await throughline.chats.append("local:me", [
     { role: "user", content: "Tell me a joke", id: "m1", turn: "m1" },
-    { role: "assistant", content: joke, id: "m2", turn: "m1" },
+    { role: "assistant", content: joke, id: "m2", turn: "m1", provider: "ollama", model: "qwen3" },
     { role: "user", content: "And the weather?", id: "m3", turn: "m3" },
     { role: "assistant", content: "It rains", id: "m4", turn: "m3" },
   ]);
@@ -55,8 +55,8 @@ test("record is about the last answer, or the one that is named, with the words 
   const last = readJson(join(at.folder(await at.record()), "messages.json"));
   assert.deepEqual(last.map(({ text }: { text: string }) => text).at(-1), "It rains");
   const named = await at.record("--message", "m2", "--correction", "Who is there?");
-  const { target, source, correction } = readJson(join(at.folder(named), "feedback.json"));
-  assert.deepEqual([target.how, target.index, source], ["explicit", 1, "cli"]);
+  const { target, source, correction, model } = readJson(join(at.folder(named), "feedback.json"));
+  assert.deepEqual([target.how, target.index, source, model], ["explicit", 1, "cli", "qwen3"]);
   assert.deepEqual(correction, { text: "Who is there?", kind: "replacement" });
   const words = readJson(join(at.folder(named), "messages.json"));
   assert.deepEqual(

@@ -479,14 +479,17 @@ test("a client library that is not installed is reported at the start, and no lo
   assert.equal(checkMoments(settings).status, "ok");
 });
 
-test("a reaction to an answer that the buffers never held has the words of the chat up to it", async (t) => {
+test("a reaction to an answer that the buffers never held has the words of the chat up to it, and who gave it", async (t) => {
   const c = await withMoments(t);
+  const of = { provider: "ollama", model: "qwen3" };
   const words = [
     { role: "user", content: "Long ago", id: "o1", turn: "o1" },
-    { role: "assistant", content: "Once upon a time", id: "o2", turn: "o1" },
+    { role: "assistant", content: "Once upon a time", id: "o2", turn: "o1", ...of },
     { role: "user", content: "Thanks", id: "o3", turn: "o3" },
   ] as const;
   await c.throughline.chats.append("local:me", words, { heard: false });
+  const later = { provider: "openai", model: "gpt-5" };
+  await c.throughline.chats.append("other", [{ role: "assistant", content: "Now", ...later }]);
   const body = { ...praise, chat_id: "local:me", target_message_id: "o2" };
   const { name, reduced } = await jsonOf(await c.post("/api/feedback", body), 201);
   assert.equal(reduced, "old_target");
@@ -496,6 +499,7 @@ test("a reaction to an answer that the buffers never held has the words of the c
     ["Long ago", "Once upon a time"],
   );
   assert.equal(messages[feedback.target.index].text, "Once upon a time");
+  assert.deepEqual([feedback.provider, feedback.model], [of.provider, of.model]);
 });
 
 test("a package is preserved, let go, and verified", async (t) => {

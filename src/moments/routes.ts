@@ -93,19 +93,13 @@ function addReactions(router: Router, moments: Moments): void {
       const { recorder } = moments;
       const key = context.req.header("idempotency-key");
       const { chat_id, target_message_id, post_roll_ms, ...input } = body;
-      const { transcript, supersedes } = await readJudged(
-        router,
-        moments,
-        chat_id,
-        target_message_id,
-      );
+      const judged = await readJudged(router, moments, chat_id, target_message_id);
       const recorded = recorder.record({
         ...input,
-        transcript,
+        ...judged,
         source: "http",
         chatId: chat_id,
         targetMessageId: target_message_id,
-        supersedes,
         postRollMs: post_roll_ms,
         idempotencyKey: key,
       });
@@ -145,18 +139,21 @@ async function readJudged(
       await chats.existing(chatId);
       if (chats.unheard.has(chatId)) throw notFound(chatId); // its log goes last
     }
-    const transcript = await transcriptOf(router, chatId, messageId);
+    const judged = await storedAnswer(router, chatId, messageId);
     const supersedes = await packages.reactionTo(chatId, messageId);
-    if (removals === recorder.removals) return { transcript, supersedes };
+    if (removals === recorder.removals) return { ...judged, supersedes };
   }
   throw conflict("words are being removed: try again");
 }
 
-/** For a target that is older than the buffers; they know themselves whether they have it. */
-async function transcriptOf({ ports }: Router, chatId = "", messageId = "") {
+/** Who gave it, and for one that is older than the buffers what led to it; they know themselves whether they have it. */
+async function storedAnswer({ ports }: Router, chatId = "", messageId = "") {
   if (chatId === "" || messageId === "") return undefined;
   try {
-    return await transcriptUpTo(ports.throughline.chats, chatId, messageId);
+    const { chats } = ports.throughline;
+    const transcript = await transcriptUpTo(chats, chatId, messageId);
+    const { provider, model } = await chats.message(chatId, messageId);
+    return { transcript, provider, model };
   } catch (error) {
     // An answer that is coming out is in no transcript yet; nor is one that was never given.
     const codes = ["THROUGHLINE_INVALID", "THROUGHLINE_NOT_FOUND"] as const;

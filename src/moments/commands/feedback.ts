@@ -127,9 +127,13 @@ export function record(flags: RecordFlags, context: Context): Promise<void> {
   return withMoments(flags, context, async ({ recorder, packages }, { chats }) => {
     const answer = flags.message ?? (await lastAnswer(chats, chat))?.id;
     if (answer === undefined) throw invalid("this chat has no answer yet");
+    const transcript = await transcriptUpTo(chats, chat, answer);
+    const { provider, model } = await chats.message(chat, answer);
     const receipt = recorder.record({
       sentiment,
       what,
+      provider,
+      model,
       chatId: chat,
       targetMessageId: answer,
       supersedes: await packages.reactionTo(chat, answer),
@@ -137,7 +141,7 @@ export function record(flags: RecordFlags, context: Context): Promise<void> {
       trigger,
       score,
       correction: correctionOf(flags),
-      transcript: await transcriptUpTo(chats, chat, answer),
+      transcript,
     });
     await receipt.whenDecided();
     if (receipt.durable || flags.json) await show(io, flags, receipt, receipt.name);
