@@ -99,6 +99,7 @@ const invalid: readonly [called: string, call: () => unknown][] = [
     () => chats.fork("a", { messageId: "b" } as Any, undefined as Any),
   ],
   ["a page without respond", () => aiSdk.chatRoutes(throughline, undefined as Any)],
+  ["a search for chats without words", () => chats.findChats(undefined as Any)],
   ["no chat id", () => chats.forgottenAt(undefined as Any)],
   ["usage without counts", () => sessions.update("a", undefined as Any)],
   ["a target that is a number", () => sessions.resolve("a", 5 as Any)],

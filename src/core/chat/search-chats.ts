@@ -1,5 +1,6 @@
 import { setImmediate as nextPass } from "node:timers/promises";
 import { type Found, fitting, roomForRows, withMore } from "../answer-size.ts";
+import { checkSearch } from "../storage/batch.ts";
 import { checkCount } from "../storage/key.ts";
 import { type LogRow, rows, type SearchHit, type SearchOptions } from "../storage/log-store.ts";
 import { endsOpen, holdsEvery, queryPhrases, searchTokens } from "../storage/search-words.ts";
@@ -73,7 +74,7 @@ export async function findChats(
   options: FindChatsOptions,
 ): Promise<Found<FoundChat>> {
   const { limit = 50, prefix = false, unanswered = false, damaged = false } = options;
-  checkCount(limit, "limit", 1, mostHits);
+  checkSearch(query, { limit, prefix });
   const phrases = queryPhrases(query);
   if (phrases.length === 0) return [];
   // The last of these chats may have more hits, and a filter may leave any of them out.
