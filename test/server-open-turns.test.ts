@@ -284,9 +284,14 @@ test("what was summarised is recorded, and models get the summary in place of it
     { up_to_seq: 99_999, summary: "x" },
     { up_to_seq: 1, summary: " " },
     { summary: "x" },
+    { up_to_seq: 1 },
+    { up_to_seq: messages[0].seq, summary: "Kept in part.", last_consolidated: 99 },
   ]) {
     await problemOf(await c.post(`${me}/compact`, body), 400, "THROUGHLINE_INVALID");
   }
+  const [asked, kept] = [await c.get(`${me}/prompt`), await c.get(me)];
+  assert.doesNotMatch(JSON.stringify(asked), /Kept in part/);
+  assert.equal(kept.last_consolidated, 0);
   await problemOf(
     await c.post("/api/chats/none/compact", { last_consolidated: 0 }),
     404,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { fitting } from "../core/answer-size.ts";
+import { compactIn, consolidateIn } from "../core/chat/chats.ts";
 import { linksOf } from "../core/chat/forks.ts";
 import type { StoredMessage } from "../core/chat/message.ts";
 import { invalid, isThroughlineError } from "../core/errors.ts";
@@ -199,9 +200,12 @@ function addEdits(router: Router): void {
     summary: "Give models a summary of the beginning of a chat, or record that you made one",
     answers: chatNow,
     answer: async ({ params: { id }, body }) => {
-      const { last_consolidated: count, up_to_seq = 0, summary } = body;
-      if (summary !== undefined) await chats.compact(id, up_to_seq, summary);
-      if (count !== undefined) await chats.setConsolidated(id, count);
+      const { last_consolidated: count, up_to_seq, summary = "" } = body;
+      const isSummed = (up_to_seq ?? body.summary) !== undefined;
+      await chats.changeExisting(id, (transaction) => {
+        if (isSummed) compactIn(transaction, up_to_seq ?? 0, summary);
+        if (count !== undefined) consolidateIn(transaction, count);
+      });
       return changed(id);
     },
   });

@@ -236,12 +236,7 @@ export class Chats extends ChatLog {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: there are not so many.
    */
   async setConsolidated(chatId: string, count: number): Promise<void> {
-    await this.changeExisting(chatId, (transaction) => {
-      const cleared = transaction.head.cleared_count ?? 0;
-      checkCount(count, "last_consolidated", 0, transaction.head.message_count - cleared);
-      transaction.control("metadata", { last_consolidated: cleared + count });
-      transaction.set({ last_consolidated: cleared + count });
-    });
+    await this.changeExisting(chatId, (transaction) => consolidateIn(transaction, count));
   }
 
   /**
@@ -314,20 +309,7 @@ export class Chats extends ChatLog {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: an empty summary, or a place that is not in the chat.
    */
   async compact(chatId: string, upToSeq: number, summary: string): Promise<void> {
-    if (typeof summary !== "string" || summary.trim() === "") {
-      throw invalid("summary must be a string with something in it");
-    }
-    await this.changeExisting(chatId, (transaction) => {
-      checkCount(upToSeq, "up_to_seq", (transaction.head.clear_seq ?? 0) + 1, transaction.seq);
-      const after = Math.max(
-        transaction.head.clear_seq ?? 0,
-        transaction.head.session?.start_seq ?? 0,
-      );
-      const id = controlId("compaction", transaction.newId());
-      const scope = { up_to_seq: upToSeq, after_seq: Math.min(after, upToSeq) };
-      transaction.control("compaction", { ...scope, summary }, id);
-      transaction.set({ summary: { id, ...scope } });
-    });
+    await this.changeExisting(chatId, (transaction) => compactIn(transaction, upToSeq, summary));
   }
 
   /**
@@ -445,6 +427,28 @@ export class Chats extends ChatLog {
   recover(recreated: readonly string[] = []): Promise<void> {
     return finishForgetting(this, recreated);
   }
+}
+
+/** Does `Chats.setConsolidated` as part of a larger change. */
+export function consolidateIn(transaction: Transaction, count: number): void {
+  const { cleared_count: cleared = 0, message_count: all } = transaction.head;
+  checkCount(count, "last_consolidated", 0, all - cleared);
+  transaction.control("metadata", { last_consolidated: cleared + count });
+  transaction.set({ last_consolidated: cleared + count });
+}
+
+/** Does `Chats.compact` as part of a larger change. */
+export function compactIn(transaction: Transaction, upToSeq: number, summary: string): void {
+  if (typeof summary !== "string" || summary.trim() === "") {
+    throw invalid("summary must be a string with something in it");
+  }
+  const { clear_seq: clearSeq = 0, session } = transaction.head;
+  checkCount(upToSeq, "up_to_seq", clearSeq + 1, transaction.seq);
+  const after = Math.max(clearSeq, session?.start_seq ?? 0);
+  const id = controlId("compaction", transaction.newId());
+  const scope = { up_to_seq: upToSeq, after_seq: Math.min(after, upToSeq) };
+  transaction.control("compaction", { ...scope, summary }, id);
+  transaction.set({ summary: { id, ...scope } });
 }
 
 /** The first thing that a person said or sent after this record, that is shown and is more than space. */
