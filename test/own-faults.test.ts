@@ -1,9 +1,12 @@
 // A bug of the application's own code is named where its developer looks: in the turn, and in the log.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { silentSpan } from "../src/core/telemetry.ts";
 import {
   type Logger,
+  offlineResponder,
   openThroughline,
   type Responder,
   ResponderError,
@@ -14,6 +17,7 @@ import {
 } from "../src/index.ts";
 import { HeldClock } from "./support/held-clock.ts";
 import { HeldTimers } from "./support/held-timers.ts";
+import { newHome, started } from "./support/moments-home.ts";
 
 type Respond = Responder["respond"];
 
@@ -261,4 +265,25 @@ test("without a logger the developer reads it on standard error", async (t) => {
   const logger: Logger | undefined = undefined;
   await ask(t, throws(new TypeError("no such field")), { logger });
   assert.match(written.join(""), /the responder threw.*TypeError: no such field\n\s+at /s);
+});
+
+test("a watcher that throws is in the log, and ends no turn, session or consent", async (t) => {
+  const log = logOf();
+  const home = newHome(t);
+  await using throughline = await openThroughline({ home, logger: log.logger });
+  const turns = await throughline.turns({ model: offlineResponder() });
+  const moments = await started(throughline);
+  const fails = () => {
+    throw new Error("watched badly");
+  };
+  turns.onTurn(fails);
+  throughline.sessions.onEnd(fails);
+  moments.onAgreed(fails);
+  const { outcome } = await turns.submit("a", { content: "Hello" }).done;
+  const { generation } = await throughline.sessions.reset("a");
+  await moments.agree({ messages: false });
+  const kept = JSON.parse(readFileSync(join(home, "consent.json"), "utf8"));
+  assert.deepEqual([outcome, generation, kept.messages], ["answered", 2, false]);
+  const failed = log.at("error").map(({ says, message }) => [says, message]);
+  assert.deepEqual(failed, Array(3).fill(["a watcher failed", "watched badly"]));
 });

@@ -1,5 +1,5 @@
 import { closed, errorName, isThroughlineError } from "../core/errors.ts";
-import { thrown } from "../core/logger.ts";
+import { callBack } from "../core/logger.ts";
 import { own } from "../core/shape.ts";
 import type { DocumentStore } from "../core/storage/document-store.ts";
 import { update } from "../core/storage/log-store.ts";
@@ -144,14 +144,7 @@ export class KeptLife {
   }
 
   publish(change: CompanionChange): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(change);
-      } catch (error) {
-        // Neither the loop nor a turn is to end with a watcher.
-        this.ports.logger.error({ change: change.type, ...thrown(error) }, "a watcher failed");
-      }
-    }
+    callBack(this.#listeners, this.ports.logger, change);
   }
 
   /**

@@ -38,6 +38,21 @@ export function thrown(error: unknown): object {
   return { error: name, message: cut(message), stack: cut(stack) };
 }
 
+/** Calls back those who watch. One that throws is logged: nothing else ends with it. */
+export function callBack<A extends readonly unknown[]>(
+  watchers: Iterable<(...args: A) => void>,
+  logger: Logger,
+  ...args: A
+): void {
+  for (const watcher of watchers) {
+    try {
+      watcher(...args);
+    } catch (error) {
+      logger.error(thrown(error), "a watcher failed");
+    }
+  }
+}
+
 /** The same logger, without the words of what `thrown` describes. */
 export function withoutWords(logger: Logger): Logger {
   return ofLevels((level) => (fields, says) => {

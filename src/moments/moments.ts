@@ -3,6 +3,7 @@
 
 import { join } from "node:path";
 import type { Clock } from "../core/clock.ts";
+import { callBack, type Logger } from "../core/logger.ts";
 import type { Runtime } from "../core/runtime.ts";
 import { freeSpace, realDisk } from "../core/storage/disk/disk.ts";
 import { isThere } from "../core/storage/files/file-ports.ts";
@@ -51,7 +52,6 @@ export class Moments implements AsyncDisposable {
   readonly recorder: MomentRecorder;
   readonly packages: PackageDirectory;
   readonly #parts: Parts;
-  readonly #agreed = listeners<[consent: Consent, by: "here" | "elsewhere"]>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -97,7 +97,7 @@ export class Moments implements AsyncDisposable {
 
   /** Calls back once something else is agreed to. @returns a function that ends it. */
   onAgreed(listener: (consent: Consent, by: "here" | "elsewhere") => void): () => void {
-    return this.#agreed.on(listener);
+    return this.#parts.agreements.on(listener);
   }
 
   /** Something that a rule may take for a reaction. `undefined`: none did, or rules are off. */
@@ -184,7 +184,7 @@ export class Moments implements AsyncDisposable {
   /** Reports what is agreed to now, and keeps it for later runs. */
   async #keep(by: "here" | "elsewhere"): Promise<Consent> {
     const { consent } = this.recorder;
-    this.#agreed.tell(consent, by);
+    this.#parts.agreements.tell(consent, by);
     const { loop, consent: file } = this.#parts;
     const [kept] = await Promise.all([file.keep(consent), loop?.allow(consent.upload)]);
     return kept;
@@ -224,7 +224,8 @@ export async function openParts(
     hurtful,
     ...recording
   } = options;
-  const events = listeners<[MomentEvent]>();
+  const events = listeners<[MomentEvent]>(logger);
+  const agreements = listeners<[consent: Consent, by: "here" | "elsewhere"]>(logger);
   const settings: StorageSettings = { mode: asked, bucket: s3?.bucket };
   const { mode, reason, mayUpload } = effectiveMode(settings);
   if (reason === "unknown_mode") logger.warn({ reason }, "packages stay on this machine");
@@ -258,7 +259,8 @@ export async function openParts(
   await sending?.loop.start();
   const react = isAuto ? autoRecord((input) => recorder.record(input), clock) : undefined;
   const size = packageBytes(packages, clock);
-  return { ...sending, packages, recorder, clock, consent, events, settings, react, size };
+  const told = { events, agreements };
+  return { ...sending, ...told, packages, recorder, clock, consent, settings, react, size };
 }
 
 /** What sends the packages of a home to a bucket. */
@@ -283,12 +285,10 @@ function targetOf({ bucket, region, endpoint }: S3Target): UploadTarget {
 }
 
 /** Those who want to be told of something. `on` returns what ends it. */
-function listeners<A extends readonly unknown[]>() {
+function listeners<A extends readonly unknown[]>(logger: Logger) {
   const all = new Set<(...args: A) => void>();
   return {
-    tell: (...args: A) => {
-      for (const listener of all) listener(...args);
-    },
+    tell: (...args: A) => callBack(all, logger, ...args),
     on: (listener: (...args: A) => void) => {
       all.add(listener);
       return () => void all.delete(listener);

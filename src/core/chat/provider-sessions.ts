@@ -1,5 +1,6 @@
 import { idConflict } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import { callBack } from "../logger.ts";
 import { anObject, checkArgument } from "../options.ts";
 import { sameRecord } from "../storage/batch.ts";
 import type { LogStore, StoredRecord } from "../storage/log-store.ts";
@@ -273,7 +274,7 @@ export class ProviderSessions {
 
   /** Calls those back who asked for it (`onEnd`), once the change that ends a period or a part of it is stored. */
   announceEnd(chatId: string, ended: EndedPart): void {
-    for (const listener of this.#onEnd) listener(chatId, ended);
+    callBack(this.#onEnd, this.#log.ports.logger, chatId, ended);
   }
 
   /** Opens the first period of a chat. What was said before it is the start of it; a reset leaves that. */

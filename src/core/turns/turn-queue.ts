@@ -2,6 +2,7 @@ import type { ChatLog } from "../chat/chat-log.ts";
 import type { ProviderSessions } from "../chat/provider-sessions.ts";
 import { closed, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import { callBack } from "../logger.ts";
 import { KeyedMutex } from "../mutex.ts";
 import type { Lease } from "../storage/leases.ts";
 import type { Turn, TurnAnswer } from "./turn.ts";
@@ -63,7 +64,7 @@ export class TurnQueue {
 
   /** A turn begins to run. */
   publish(turn: Turn): void {
-    for (const listener of this.#listeners) listener(turn);
+    callBack(this.#listeners, this.#log.ports.logger, turn);
   }
 
   onTurn(listener: (turn: Turn) => void): () => void {

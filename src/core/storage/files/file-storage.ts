@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { isoTime } from "../../clock.ts";
 import { closed, isThroughlineError, ThroughlineError, unavailable } from "../../errors.ts";
+import { callBack } from "../../logger.ts";
 import { misconfigured } from "../../options.ts";
 import type { DiskEntry } from "../disk/disk.ts";
 import type { LogProjection } from "../log-store.ts";
@@ -288,7 +289,7 @@ export class FileStorage implements Storage {
       .keepReport({ ...full, file })
       .finally(() => this.#writing.delete(kept));
     this.#writing.add(kept);
-    for (const listener of this.#listeners) listener(full);
+    callBack(this.#listeners, this.#ports.logger, full);
   }
 
   /** A folder that is a link would be written wherever the link leads, where the lock does not hold. */
