@@ -50,6 +50,16 @@ test("a regenerated answer takes the place of the one before, which is kept and 
   assert.deepEqual(c.asked(2), ["user: Hello", "assistant: second words", "user: Bye"]);
 });
 
+test("a turn that regenerates an answer says who said the message, and what is beside it", async () => {
+  const c = await companion([["1"], ["2"]]);
+  const said = { name: "Ann", synthetic: "pat_hint", extra: { user: 7 } };
+  const told: unknown[] = [];
+  c.turns.onTurn(({ name, synthetic, extra }) => told.push({ name, synthetic, extra }));
+  await c.turns.submit(chat, { content: "Hello", ...said }).done;
+  await (await c.turns.retry(chat)).done;
+  assert.deepEqual(told, [said, said]);
+});
+
 test("only the newest message can be regenerated, and not while an answer is made, which replaces nothing until it is stored", async () => {
   const gate = Promise.withResolvers<void>();
   const c = await companion([["1"], ["2"], [{ type: "wait", until: gate.promise }, "3"]]);

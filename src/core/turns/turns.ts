@@ -3,6 +3,7 @@ import { checkChatId, notFound } from "../chat/chat-log.ts";
 import type { StoredMessage } from "../chat/message.ts";
 import type { ProviderModel, Target } from "../chat/provider-sessions.ts";
 import type { Transaction } from "../chat/transaction.ts";
+import { besideWords } from "../chat/waiting.ts";
 import { closed, invalid, ThroughlineError, unless } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import type { ListOptions, ModelList, Responders } from "../models/responder.ts";
@@ -301,8 +302,8 @@ export class Turns {
     // The answer that it led to may be stored: then it waits for nothing but its turn.
     if (before === undefined && queue.count(chatId) > 0) throw isBeingAnswered();
     const { content } = user;
-    const attachments = attachmentsOf(user);
-    const turn = new Turn({ chatId, id: user.id, content, attachments, retryId: id });
+    const words = { content, ...besideWords(user), attachments: attachmentsOf(user) };
+    const turn = new Turn({ chatId, id: user.id, ...words, retryId: id });
     return this.#enqueue(turn, target);
   }
 
