@@ -155,6 +155,10 @@ test("a chat is found by its words, its context is what a model needs, and the l
   assert.deepEqual(ids.sort(), ["other", "telegram:42"]);
   const [found, ...more] = (await client.call("session_list", { query: "lighthouse" })).chats;
   assert.deepEqual([found.chat_id, more], ["telegram:42", []]);
+  await client.say("long", ...Array<string>(1_000).fill("a harbour"));
+  await client.say("long 2", "a harbour");
+  const { chats: some, more: isCut } = await client.call("session_list", { query: "harbour" });
+  assert.deepEqual([some.length, isCut], [2, true]);
 });
 
 test("a reset hides what was said from models and not from people; forgetting leaves nothing", async (t) => {

@@ -113,8 +113,8 @@ const listTool = tool(
   async ({ query, limit, cursor }, { chats }) => {
     if (query === undefined) return chats.list({ limit, cursor });
     if (cursor !== undefined) throw invalid("a list with a query has no cursor");
-    const found = await chats.findChats(query, { limit });
-    return { chats: found.map(({ match: _, ...row }) => row) };
+    const { rows, more } = fitting(await chats.findChats(query, { limit }));
+    return { chats: rows.map(({ match: _, ...row }) => row), more };
   },
 );
 
