@@ -120,6 +120,7 @@ test("sessions search finds messages by the beginnings of words, chats by title 
   }
   const { chats: found } = await json("dentist");
   assert.deepEqual([found.length, found[0].chat_id], [1, "work"]);
+  assert.match((await search("dentist", "--limit", "1")).err, /words\. There may be more: /);
   const none = "No message, title or chat id contains these words";
   for (const [query, says] of [
     ["nowhere", `${none}.\n`],

@@ -101,7 +101,7 @@ export async function search({ routes, settings, io, flags, args }: ChatCommand)
     chat_id === undefined ? (await routes.json<ChatPage>("/api/chats", asked)).chats : [];
   const zone = zoneOf(settings);
   if (flags.json) return write(io.output, json({ hits, chats: found, more }));
-  const isMore = more === true || hits.length === limit;
+  const isMore = more === true || [hits, found].some(({ length }) => length === limit);
   const note = isMore ? " There may be more: raise --limit, or search with more words." : "";
   const named = found.filter(({ match_count }) => match_count === 0);
   if (named.length > 0) await writeNamed(io, named, zone);
