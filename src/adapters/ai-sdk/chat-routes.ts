@@ -11,7 +11,7 @@ import { type ChatRequest, chatOf, problemResponse, readChatRequest } from "./ch
 import { shownIn } from "./load-messages.ts";
 import { type ChatRoutesOptions, makeAnswer } from "./make-answer.ts";
 import { type Plan, planOf, prepare } from "./plan.ts";
-import { AnswerStream, type Chunk, chunksOf, startOf } from "./ui-chunks.ts";
+import { AnswerStream, type Chunk, chunksOf, finishOf, startOf } from "./ui-chunks.ts";
 import type { Part } from "./ui-message.ts";
 
 /** The routes of a chat page, from a request to a response: for any server that has these. */
@@ -198,7 +198,7 @@ class ChatPages {
     if (last === undefined) return undefined;
     const { id, metadata, parts } = last.message;
     const start = startOf({ id, metadata: metadata as Chunk[string] });
-    return streamed([start, ...chunksOf(parts, known), { type: "finish" }]);
+    return streamed([start, ...chunksOf(parts, known), ...finishOf(id)]);
   }
 }
 

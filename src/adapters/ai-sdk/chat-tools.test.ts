@@ -218,6 +218,22 @@ test("a tool of the page gives its result; nothing else that the page changed is
   assert.equal(w.model.doStreamCalls.length, 2);
 });
 
+test("a model that says nothing to the result of a page's tool is not asked again by the page", async (t) => {
+  const w = await world(t, [["Look.", call("place")], []]);
+  const more = { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls };
+  const page = w.page([], more);
+  await page.sendMessage({ text: "Where am I?" });
+  await page.addToolOutput({ tool: "place", toolCallId: "place-1", output: "Berlin" });
+  await until(() => page.status === "ready" && w.model.doStreamCalls.length === 2);
+  assert.deepEqual(await w.load(), json(page.messages));
+  // What the log has of it, for a page that did not see its end.
+  const [question, answer] = json(page.messages);
+  const second = w.page([question, { ...answer, parts: answer.parts.slice(0, -1) }], more);
+  await second.sendMessage();
+  assert.deepEqual([second.status, w.requests()], ["ready", 3]);
+  assert.deepEqual(json(second.messages), json(page.messages));
+});
+
 test("the result of a page's tool, sent twice at once, makes one answer", async (t) => {
   const rest = Promise.withResolvers<void>();
   const w = await world(t, [[call("place")], [rest.promise, "In Berlin."]]);

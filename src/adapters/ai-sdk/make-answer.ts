@@ -17,7 +17,7 @@ import type { Throughline } from "../../core/throughline.ts";
 import { until } from "../../core/timers.ts";
 import type { OpenTurn, TurnEnd } from "../../core/turns/open-turn.ts";
 import type { Ready } from "./plan.ts";
-import type { AnswerStream, Chunk } from "./ui-chunks.ts";
+import { type AnswerStream, type Chunk, finishOf } from "./ui-chunks.ts";
 import {
   asJson,
   ended,
@@ -89,7 +89,9 @@ interface Making extends Ready {
 export async function makeAnswer(options: ChatRoutesOptions, making: Making): Promise<void> {
   const { turn, stream, throughline } = making;
   try {
-    stream.add(await new Answer(making).make(options));
+    const end = await new Answer(making).make(options);
+    const last = end.type === "finish" ? finishOf(making.records.id, end) : [end];
+    for (const chunk of last) stream.add(chunk);
   } catch (error) {
     throughline.ports.logger.error({ error: errorName(error) }, "an answer was not stored");
     await turn.fail();

@@ -13,6 +13,15 @@ export const startOf = ({ id, metadata }: Pick<Message, "id" | "metadata">): Chu
   messageMetadata: metadata,
 });
 
+/**
+ * The end of an answer that is whole. A page shows the start of a step with what follows it: of an empty step, it would
+ * see the results before as those that nobody has answered, and send them again without end.
+ */
+export const finishOf = (id: string, finish: Chunk = { type: "finish" }): readonly Chunk[] => [
+  { type: "start", messageId: id },
+  finish,
+];
+
 /** The stream of an answer as it is made. Those who read may come late (all is replayed) and leave (nothing stops). */
 export class AnswerStream {
   readonly #before: Message;
