@@ -48,6 +48,17 @@ test("a token is nowhere but in its header", () => {
   assert.ok(!allows(access, { "x-token": token }));
 });
 
+test("a browser that signed in is let in with the password of a proxy, and not with a wrong token", () => {
+  const { access } = openAccess();
+  const signed = sent(access.signIn(access.signInCode(), port, false));
+  for (const [authorization, isRight] of [
+    ["Basic YW5uOnNlY3JldA==", true],
+    [`Bearer ${token}x`, false],
+  ] as const) {
+    assert.equal(allows(access, { ...signed, authorization }), isRight, authorization);
+  }
+});
+
 test("the cookie is for this server's own pages alone", () => {
   const { access } = openAccess();
   const cookie = access.signIn(access.signInCode(), port, false);

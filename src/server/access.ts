@@ -26,9 +26,9 @@ export class Access {
 
   isAllowed(headers: Headers, port: number): boolean {
     if (this.#token === undefined) return true;
-    const given = headers.get("authorization");
-    // The scheme's name is without regard to case: RFC 9110, 11.1.
-    if (given !== null) {
+    const given = headers.get("authorization") ?? "";
+    // Of another scheme it is for a proxy. The scheme's name is without regard to case: RFC 9110, 11.1.
+    if (/^bearer /i.test(given)) {
       return sameSecret(given.replace(/^bearer /i, "Bearer "), `Bearer ${this.#token}`);
     }
     const name = cookieName(port);
