@@ -14,8 +14,8 @@ export const startOf = ({ id, metadata }: Pick<Message, "id" | "metadata">): Chu
 });
 
 /**
- * The end of an answer that is whole. A page shows the start of a step with what follows it: of an empty step, it would
- * see the results before as those that nobody has answered, and send them again without end.
+ * The end of an answer that is whole. A page shows that a step began with what comes after that: without this start, an
+ * empty last step would not be shown, and a page that continues by itself would send the results before it without end.
  */
 export const finishOf = (id: string, finish: Chunk = { type: "finish" }): readonly Chunk[] => [
   { type: "start", messageId: id },
