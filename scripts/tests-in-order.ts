@@ -20,7 +20,7 @@ const longest = [
 ];
 
 /** How many of the other files share a process: to load what they test takes longer than most of their tests. */
-const perProcess = 12;
+const perProcess = 24;
 /** Hooks before each test are those of the whole process, and so is what a process measures of itself. */
 const needsOwn =
   /^(?:before|beforeEach|afterEach)\(|\b(?:memoryUsage|cpuUsage|getHeapStatistics)\(/m;

@@ -1,3 +1,4 @@
+// A killed server keeps what it answered; test/full has kills under load.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
@@ -6,24 +7,11 @@ import { isThroughlineError } from "../src/core/errors.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { Process, serveHere } from "./support/command-line.ts";
 import { getJson, inKeptDirectory, listChats, readChat, say } from "./support/kill-harness.ts";
-import { killUnderLoad } from "./support/server-cluster-load.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 
 const startServer = (t: TestContext, home: string) =>
   new Process(t, ["serve", "--port", "0"], { home });
-
-test("everything answered over HTTP is there after 2 kills under load of 3 clients in 4 chats", async (t) => {
-  await inKeptDirectory("seed 1", async (directory) => {
-    const counts = await killUnderLoad({
-      ...{ directory, servers: 1, clients: 3, workers: 1, chats: 4, hotChats: 4, cutAtEnd: 2 },
-      ...{ thinkMs: 10, serverKills: 2, clientKills: 1, readEvery: 8, answersBetween: 8, seed: 1 },
-    });
-    t.diagnostic(JSON.stringify(counts));
-    assert.ok(counts.answered >= 5, "the clients were heard");
-    assert.ok(counts.readBack >= counts.answered);
-  });
-});
 
 test("a writer whose lock file was taken away stores nothing more", async () => {
   await inKeptDirectory("lock", async (directory) => {

@@ -58,7 +58,7 @@ test("a number behind indented code, which begins no list there, and a fence bel
 
 test("pieces of a text mean the same as the whole, however its lines follow each other", () => {
   let cuts = 0;
-  for (let round = 0; round < 400; round++) {
+  for (let round = 0; round < 150; round++) {
     const end = ["\n", "\n", "\r\n", "\r"][random(4)] ?? "";
     const text = Array.from({ length: 3 + random(12) }, () => {
       return lines[random(lines.length)] + end.repeat(1 + random(2));
@@ -69,7 +69,7 @@ test("pieces of a text mean the same as the whole, however its lines follow each
     const says = `THROUGHLINE_SEED=${seed} ${JSON.stringify(text.replaceAll(long, "LONG"))}`;
     assert.equal(pieces.map(html).join(""), html(text), says);
   }
-  assert.ok(cuts > 50, `${cuts} cuts`);
+  assert.ok(cuts > 15, `${cuts} cuts`);
 });
 
 const after = `\n\n${long}\n\nThe end.`;

@@ -114,7 +114,10 @@ test("of all logs together a bounded part stays in memory: that of those read la
   const filling = randomText(50_000); // in no field that is searched
   const keys = Array.from({ length: 150 }, (_, i) => `log-${i}`);
   for (const key of keys) {
-    for (let n = 0; n < 5; n++) await logs.append(key, [{ id: `m${n}`, filling }]);
+    await logs.append(
+      key,
+      ["m0", "m1", "m2", "m3", "m4"].map((id) => ({ id, filling })),
+    );
   }
   const limit = 5; // 250 kB
   for (const key of keys) await shared(key, { limit });
