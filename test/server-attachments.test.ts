@@ -46,9 +46,11 @@ test("a form sends a message with files, which can be read as long as it is show
   const named = { ...pdf, name: 'Übersicht "1".pdf' };
   const files = [png, named, html, svg];
   const answer = await jsonOf(
-    await sendForm(c, [["content", "look"], ...files.map((file): Part => ["file", file])]),
+    // A form sends line breaks as CRLF.
+    await sendForm(c, [["content", "look\nhere"], ...files.map((file): Part => ["file", file])]),
     200,
   );
+  assert.equal(answer.user.content, "look\nhere");
   assert.deepEqual(
     answer.user.attachments.map((file: { name: string; type: string }) => [file.name, file.type]),
     [

@@ -93,7 +93,9 @@ export async function readForm(
     }
     if (name === "file") throw invalid("a part that is called file needs a file name");
     if (Object.hasOwn(fields, name)) throw invalid(`the field ${name} comes at most once`);
-    Object.defineProperty(fields, name, { value, enumerable: true });
+    // Browsers send every line break of a form as CRLF.
+    const text = value.replaceAll("\r\n", "\n");
+    Object.defineProperty(fields, name, { value: text, enumerable: true });
   }
   return { fields, files };
 }
