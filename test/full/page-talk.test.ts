@@ -145,6 +145,35 @@ test("two pages of one chat show every answer as it comes, from both of them", a
   });
 });
 
+/** In the page: `hide` says whether it is in sight, and a minute out of sight is over at once. */
+const hideable = () => {
+  // biome-ignore lint/suspicious/noExplicitAny: a page's globals, which tests have no types of.
+  const all = globalThis as any;
+  const plain = all.setTimeout;
+  all.setTimeout = (call: () => void, ms = 0) => plain(call, ms === 60_000 ? 0 : ms);
+  let isHidden = false;
+  Object.defineProperty(all.document, "hidden", { get: () => isHidden });
+  all.hide = (isOut: boolean) => {
+    isHidden = isOut;
+    all.document.dispatchEvent(new all.Event("visibilitychange"));
+  };
+};
+
+test("a window that was out of sight for a minute shows what was said in another one since then", async () => {
+  await onPage({ script: [["One"]], inject: hideable }, async ({ page, context, url }) => {
+    await holds(page, "navigator.locks.query().then(({ held }) => held.length === 1)");
+    const other = await context.newPage();
+    await other.goto(url);
+    await holds(other, "navigator.locks.query().then(({ pending }) => pending.length === 1)");
+    await page.evaluate("hide(true)");
+    await holds(other, "navigator.locks.query().then(({ pending }) => pending.length === 0)");
+    await say(other, "Hello");
+    await message(other, "One").waitFor();
+    await page.evaluate("hide(false)");
+    await message(page, "One").waitFor();
+  });
+});
+
 test("what is typed is there after a reload and on the way back, until it is sent or left", async () => {
   await onPage({ script: [["Got it"]], path: "/chats/local%3Anew" }, async ({ page, url }) => {
     const isKept = "document.querySelector('#message')?.value === 'half a thou'";

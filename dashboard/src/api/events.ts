@@ -129,6 +129,7 @@ function join(): void {
 function leave(): void {
   part?.abort();
   part = undefined;
+  isFollower = navigator.locks !== undefined; // it still hears what comes to the window that leads now
   close();
 }
 
