@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import {
-  chatsWithDrafts,
-  type Drafts,
-  draftsOf,
-  newestUnsentChat,
-  removeDrafts,
-  saveDrafts,
-} from "./drafts.ts";
+import { chatsWithDrafts, type Drafts, draftsOf, newestUnsentChat, saveDrafts } from "./drafts.ts";
 
 const storageKey = "throughline-words";
 const words = (draft: string, more: Partial<Drafts> = {}): Drafts => ({
@@ -17,6 +10,8 @@ const words = (draft: string, more: Partial<Drafts> = {}): Drafts => ({
   isBegun: true,
   ...more,
 });
+
+const nothing = words("");
 
 /** A browser's storage, of which nothing is left after the test. */
 function storage(t: TestContext, setItem?: () => void): Map<string, string> {
@@ -28,7 +23,7 @@ function storage(t: TestContext, setItem?: () => void): Map<string, string> {
   };
   Object.defineProperty(globalThis, "sessionStorage", { value: fake, configurable: true });
   t.after(() => {
-    for (const chatId of chatsWithDrafts()) removeDrafts(chatId);
+    for (const chatId of chatsWithDrafts()) saveDrafts(chatId, nothing);
     Object.defineProperty(globalThis, "sessionStorage", { value: undefined, configurable: true });
   });
   return items;
@@ -91,7 +86,7 @@ test("a new chat continues where something was typed and nothing sent", (t) => {
   saveDrafts("sending", words("", { isBegun: false, waiting: sending }));
   saveDrafts("local:me", words("typed", { isBegun: false }));
   assert.equal(newestUnsentChat(), "typed");
-  removeDrafts("typed");
+  saveDrafts("typed", nothing);
   assert.equal(newestUnsentChat(), undefined);
 });
 

@@ -42,10 +42,6 @@ export function saveDrafts(chatId: string, words: Drafts): void {
   if (isKnown || !isEmpty) write();
 }
 
-export function removeDrafts(chatId: string): void {
-  if (all.delete(chatId)) write();
-}
-
 export function chatsWithDrafts(): readonly string[] {
   return [...all.keys()];
 }

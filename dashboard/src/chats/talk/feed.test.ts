@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { setImmediate as passed } from "node:timers/promises";
 import { connectNow } from "../../api/events.ts";
 import type { Message, ServerEvents } from "../../api/openapi-types.ts";
-import { removeDrafts } from "./drafts.ts";
+import { draftsOf, saveDrafts } from "./drafts.ts";
 import { Feed } from "./feed.ts";
 import { feedOf } from "./feeds.ts";
 
@@ -42,7 +42,7 @@ function open(t: TestContext): Feed {
   const feed = new Feed("chat");
   t.after(() => {
     feed.end();
-    removeDrafts("chat");
+    saveDrafts("chat", { draft: "", edits: [], waiting: [], isBegun: false });
   });
   return feed;
 }
@@ -52,6 +52,11 @@ const nothingYet: Answer = (path) =>
 
 function tell(event: ServerEvents["message"]): void {
   events.dispatchEvent(new MessageEvent("message", { data: JSON.stringify(event) }));
+}
+
+function tellOfChat(change: "cleared" | "forgotten"): void {
+  const data = JSON.stringify({ chat_id: "chat", change });
+  events.dispatchEvent(new MessageEvent("session", { data }));
 }
 
 function message(seq: number, more: Partial<Message> = {}): Message {
@@ -140,6 +145,97 @@ test("messages are posted in the order in which they were sent, however long the
   await isReady(feed);
   await Promise.all([feed.send("first"), feed.send("second")]);
   assert.deepEqual(posted, ["first", "second"]);
+});
+
+test("a message is posted once the one before has arrived, on the model that was chosen for it", async (t) => {
+  const posts: { readonly body: unknown; readonly arrive: () => void }[] = [];
+  connect(t, (path, init) => {
+    if (init.method !== "POST") return nothingYet(path, init);
+    const { promise, resolve } = Promise.withResolvers<Response>();
+    const arrive = () => resolve(new Response(null, { status: 503 }));
+    posts.push({ body: JSON.parse(String(init.body)), arrive });
+    return promise;
+  });
+  const feed = open(t);
+  await isReady(feed);
+  const model = { provider: "ollama", model: "qwen3" };
+  feed.keep({ model });
+  const sent = [feed.send("a picture"), feed.send("what is it?")];
+  await until(() => posts.length > 0);
+  feed.keep({ model: undefined });
+  for (let n = 0; n < 20; n++) await passed();
+  assert.equal(posts.length, 1);
+  posts[0]?.arrive();
+  await until(() => posts.length === 2);
+  posts[1]?.arrive();
+  await Promise.all(sent);
+  const bodies = posts.map(({ body }) => body);
+  assert.deepEqual(bodies, [
+    { content: "a picture", ...model },
+    { content: "what is it?", ...model },
+  ]);
+});
+
+test("a message on its way while its chat is forgotten is shown as unsent if it does not arrive", async (t) => {
+  const post = Promise.withResolvers<Response>();
+  let isPosted = false;
+  connect(t, (path, init) => {
+    isPosted ||= init.method === "POST";
+    return init.method === "POST" ? post.promise : nothingYet(path, init);
+  });
+  const feed = open(t);
+  await isReady(feed);
+  tell({ change: "stored", chat_id: "chat", message: message(1) });
+  feed.keep({ draft: "typed" });
+  feed.edit("m1", "edited");
+  const sent = feed.send("on its way");
+  await until(() => isPosted);
+  tellOfChat("forgotten");
+  assert.deepEqual([feed.draft, feed.edits.size, words(feed)], ["", 0, []]);
+  assert.deepEqual(draftsOf("chat")?.edits, []);
+  post.reject(new TypeError("no network"));
+  await sent;
+  const unsent = feed.state.waiting.map(({ content, state }) => [content, state]);
+  assert.deepEqual(unsent, [["on its way", "failed"]]);
+});
+
+test("a chat that is cleared keeps what was typed and not sent, also through a reload", async (t) => {
+  connect(t, (path, init) => {
+    if (init.method === "POST") throw new TypeError("no network");
+    return nothingYet(path, init);
+  });
+  const feed = open(t);
+  await isReady(feed);
+  await feed.send("unsent");
+  feed.keep({ draft: "typed" });
+  tellOfChat("cleared");
+  for (let n = 0; n < 20; n++) await passed(); // it is read again
+  for (const { draft, waiting } of [feed.state, draftsOf("chat")!]) {
+    assert.deepEqual([draft, waiting.map(({ content }) => content)], ["typed", ["unsent"]]);
+  }
+});
+
+test("where ids cannot be computed a message that was stored is not unsent once it is sent again", async (t) => {
+  const { subtle } = crypto;
+  Object.defineProperty(crypto, "subtle", { value: undefined, configurable: true });
+  t.after(() => Object.defineProperty(crypto, "subtle", { value: subtle, configurable: true }));
+  const user = message(1, { content: "hello" });
+  const stream = Object.entries({ accepted: { turn_id: "m1", user }, result: { assistant: null } })
+    .map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+    .join("");
+  let posts = 0;
+  connect(t, (path, init) => {
+    if (init.method !== "POST") return nothingYet(path, init);
+    if (++posts === 1) throw new TypeError("no network");
+    return new Response(stream);
+  });
+  const feed = open(t);
+  await isReady(feed);
+  await feed.send("hello");
+  tell({ change: "stored", chat_id: "chat", message: user });
+  assert.equal(feed.state.waiting[0]?.state, "failed");
+  await feed.resend(feed.state.waiting[0].key);
+  assert.deepEqual(feed.state.waiting, []);
 });
 
 test("what is moved back to the draft comes before what was typed since", async (t) => {
@@ -250,7 +346,6 @@ test("the chosen model is named with a message, an answer and a retry, and is fo
     ["answer", model],
     ["retry", model],
   ]);
-  const forgotten = { chat_id: "chat", change: "forgotten" };
-  events.dispatchEvent(new MessageEvent("session", { data: JSON.stringify(forgotten) }));
+  tellOfChat("forgotten");
   assert.equal(feed.state.model, undefined);
 });

@@ -13,11 +13,10 @@ import { onServerEvent } from "../../api/events.ts";
 import type { ServerEvents } from "../../api/openapi-types.ts";
 import { Store } from "../../api/store.ts";
 import { modelToAsk } from "../models/choice.ts";
-import { draftsOf, joined, removeDrafts, saveDrafts } from "./drafts.ts";
+import { draftsOf, joined, saveDrafts } from "./drafts.ts";
 import {
   emptyFeed,
   type FeedState,
-  isOnItsWay,
   isRegenerated,
   isShown,
   type Waiting,
@@ -41,9 +40,10 @@ export class Feed {
   readonly store: Store<FeedState>;
   readonly #ends: (() => void)[];
   readonly #eventsWhileReading = new EventsWhileReading();
-  #named: Promise<string | undefined> = Promise.resolve(undefined);
+  /** The newest message that was posted: resolves when the server answers. */
+  #posted: Promise<unknown> = Promise.resolve();
   #isFollowing = false;
-  /** The newest question which turn runs. */
+  /** The questions which turn runs. */
   #asked: Promise<unknown> = Promise.resolve();
   /** How often the chat was read, and which of these readings is shown: a slow one may be older than that. */
   #begunReads = 0;
@@ -210,7 +210,7 @@ export class Feed {
   async followRunning(): Promise<void> {
     if (this.#isFollowing) return;
     const asked = open(this.#path("turn"));
-    this.#asked = asked.catch(() => undefined);
+    this.#asked = Promise.allSettled([this.#asked, asked]);
     const response = await asked;
     // Something else was asked for since then, and is followed.
     if (this.#isFollowing) return response.body?.cancel();
@@ -244,20 +244,16 @@ export class Feed {
     this.#isFollowing = true;
     const controller = new AbortController();
     try {
-      // One after the other: messages are posted in the order in which they were sent.
-      this.#named = this.#named.then(() => messageIdFor(entry.key));
-      this.#change(entry.key, { id: await this.#named });
-      const response = await open(this.#path("messages"), {
-        method: "POST",
-        body: bodyOf(entry, modelToAsk(this.chatId, this.state.model)),
-        signal: controller.signal,
-        headers: { ...asStream, "idempotency-key": entry.key },
-      });
+      // One after the other: files that take long to send are not overtaken by what was said after them.
+      const body = bodyOf(entry, modelToAsk(this.chatId, this.state.model));
+      const posted = this.#posted.then(() => this.#say(entry.key, body, controller.signal));
+      this.#posted = posted.catch(() => undefined);
+      const response = await posted;
       if (isBehind) {
         this.#change(entry.key, { state: "waiting" });
         await settled(response, controller);
       } else {
-        const ended = await this.#follow(response);
+        const ended = await this.#follow(response, entry.key);
         // Refused, or disconnected, before it was stored.
         this.#change(entry.key, { state: "failed", error: ended ?? unreached() });
       }
@@ -267,6 +263,12 @@ export class Feed {
       if (!isBehind) this.#isFollowing = false;
     }
     if (!isBehind) await this.#next();
+  }
+
+  async #say(key: string, body: object, signal: AbortSignal): Promise<Response> {
+    this.#change(key, { id: await messageIdFor(key) });
+    const headers = { ...asStream, "idempotency-key": key };
+    return open(this.#path("messages"), { method: "POST", body, signal, headers });
   }
 
   async #post(path: string, retry: () => void): Promise<void> {
@@ -307,13 +309,14 @@ export class Feed {
     }
   }
 
-  /** Shows one turn to its end. @returns what it failed with. */
-  async #follow(response: Response): Promise<ProblemError | undefined> {
+  /** Shows one turn to its end. @param key of the message that it is of. @returns what it failed with. */
+  async #follow(response: Response, key?: string): Promise<ProblemError | undefined> {
     let isWhole = false;
     let failure: ProblemError | undefined;
     let isUnanswered = false;
     try {
       for await (const event of turnEvents(response)) {
+        if (event.name === "accepted" && key) this.#change(key, { id: event.data.user.id });
         this.#on(event);
         isWhole ||= event.name === "result" || event.name === "error";
         if (event.name === "error") failure = new ProblemError(event.data);
@@ -385,18 +388,19 @@ export class Feed {
     this.#refreshChat();
     if (event.change !== "cleared" && event.change !== "forgotten") return;
     this.#edits.clear();
-    const waiting = this.state.waiting.filter(isOnItsWay);
-    this.#set({ waiting, messages: [], before: undefined, notices: [], trouble: undefined });
-    removeDrafts(this.chatId);
+    this.#set({ messages: [], before: undefined, notices: [], trouble: undefined });
+    this.#keep();
     if (event.change === "forgotten") this.#forgetWords();
     void this.load();
   }
 
-  /** The chat was forgotten: its drafts go too. */
+  /** The chat was forgotten: its drafts go too. What is being sent begins it again, or is shown as unsent. */
   #forgetWords(): void {
     this.#isBegun = false;
     this.#edits.clear();
-    this.#set({ draft: "", files: [], model: undefined, waiting: [] });
+    const waiting = this.state.waiting.filter(({ state }) => state === "sending");
+    this.#set({ draft: "", files: [], model: undefined, waiting });
+    this.#keep();
   }
 
   /** The server that held these messages ended before their turn: they can be sent again. */
