@@ -73,7 +73,7 @@ export class ProblemError extends Error {
 export async function request<T>(path: string, init: RequestInit = {}): Promise<T> {
   const response = await open(path, init);
   if (response.status === 204) return undefined as T;
-  return (await response.json()) as T;
+  return (await response.json().catch(failed)) as T;
 }
 
 /** The same, for callers that read the body themselves. @throws ProblemError as `request`. */
@@ -172,9 +172,14 @@ async function reach(path: string, init: Parameters<typeof fetch>[1]): Promise<R
     learnTime(response, sentAt);
     return response;
   } catch (cause) {
-    if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
-    throw unreached({ cause });
+    return failed(cause);
   }
+}
+
+/** Throws what a request, or the body of its answer, breaks off with. */
+function failed(cause: unknown): never {
+  if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
+  throw unreached({ cause });
 }
 
 async function problemOf(response: Response): Promise<ProblemError> {

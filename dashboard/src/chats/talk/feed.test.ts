@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { setImmediate as passed } from "node:timers/promises";
+import { detailOf } from "../../api/client.ts";
 import { connectNow } from "../../api/events.ts";
 import type { Message, ServerEvents } from "../../api/openapi-types.ts";
 import { draftsOf, saveDrafts } from "./drafts.ts";
@@ -84,6 +85,17 @@ test("what is told while a chat loads is in it when it has loaded", async (t) =>
   await isReady(feed);
   assert.deepEqual(words(feed), ["", "words 2", "words 3"]);
   assert.equal(feed.state.messages[0]?.redacted, true);
+});
+
+test("a chat that breaks off while it is read says that the server cannot be reached", async (t) => {
+  connect(t, (path, init) => {
+    if (!path.includes("/messages?")) return nothingYet(path, init);
+    const body = new ReadableStream({ start: (stream) => stream.error(new TypeError("cut off")) });
+    return new Response(body);
+  });
+  const feed = open(t);
+  await until(() => feed.state.status === "failed");
+  assert.equal(detailOf(feed.state.error), "Can't reach Throughline.");
 });
 
 test("a message that was taken back is in the chat no more", async (t) => {
