@@ -13,6 +13,8 @@ import { temporaryDirectory } from "../support/command-line.ts";
 import type { Companion } from "../support/server-fixture.ts";
 import {
   field,
+  gate,
+  hasCount,
   holds,
   looksFine,
   message,
@@ -161,6 +163,54 @@ test("an edit is kept over a reload, and one that others overtook is not lost", 
     await page.getByRole("alert").filter({ hasText: "changed or removed elsewhere" }).waitFor();
     assert.equal(await page.getByLabel("New fact").inputValue(), "Mine, still.");
     assert.equal(read(home, "facts.md"), "By hand.\n");
+  });
+});
+
+test("what is typed while something is being saved stays, and a second press changes nothing", async (t) => {
+  await onMemory(t, {}, async ({ page }, _, home) => {
+    let held = gate();
+    await page.route("**/api/{persona,facts}", async (route) => {
+      if (route.request().method() === "POST") await held.until;
+      await route.continue();
+    });
+    const letGo = () => {
+      held.open();
+      held = gate();
+    };
+    await personaField(page).fill("You are");
+    await personaField(page).press("Control+s");
+    await personaField(page).pressSequentially(" Nova.");
+    letGo();
+    await saved(page, "Persona");
+    assert.equal(await personaField(page).inputValue(), "You are Nova.");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    letGo();
+    await page.getByRole("button", { name: "Save", exact: true }).waitFor({ state: "detached" });
+    assert.equal(read(home, "persona.md"), "You are Nova.\n");
+
+    await page.getByLabel("New fact").fill("Tea.");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("New fact").pressSequentially("Mil");
+    letGo();
+    const row = (fact: string) => page.getByRole("listitem").filter({ hasText: fact });
+    await row("Tea.").waitFor();
+    await holds(page, "document.querySelector('.fact-add input').value === 'Mil'");
+
+    await page.getByRole("button", { name: "Edit: Tea." }).click();
+    await page.getByLabel("Edited fact").fill("Green tea.");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Add" }).and(page.locator("[aria-disabled]")).waitFor();
+    await page.keyboard.press("Enter");
+    letGo();
+    await row("Green tea.").waitFor();
+    await page.getByRole("button", { name: "Remove: Green tea." }).dblclick({ delay: 100 });
+    letGo();
+    await page.getByRole("button", { name: "Undo remove" }).dblclick({ delay: 100 });
+    letGo();
+    await row("Green tea.").waitFor();
+    await page.waitForTimeout(200);
+    await hasCount(page.getByRole("alert"), 0);
+    assert.equal(read(home, "facts.md"), `${firstFact}\nGreen tea.\n`);
   });
 });
 

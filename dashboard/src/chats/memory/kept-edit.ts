@@ -1,17 +1,19 @@
 // Unsaved edits of the memory, by name. The browser keeps them for this tab, so that a reload loses
 // nothing. A browser that stores nothing keeps them as long as the view is open.
-import { useState } from "react";
+import { type SetStateAction, useRef, useState } from "react";
 
 const prefix = "throughline-edit-";
 
 /** A value that outlives a reload; `undefined`: there is none. */
 export function useKeptEdit<Value>(
   name: string,
-): readonly [Value | undefined, (value: Value | undefined) => void] {
+): readonly [Value | undefined, (change: SetStateAction<Value | undefined>) => void] {
   const [value, setValue] = useState(() => read<Value>(name));
-  const set = (next: Value | undefined) => {
-    setValue(next);
-    write(name, next);
+  const latest = useRef(value);
+  const set = (change: SetStateAction<Value | undefined>) => {
+    latest.current = change instanceof Function ? change(latest.current) : change;
+    setValue(latest.current);
+    write(name, latest.current);
   };
   return [value, set];
 }

@@ -50,7 +50,11 @@ function Editor({ stored, titleId }: { readonly stored: Persona; readonly titleI
     mutationFn: (body: PersonaChange) => request<Persona>("/api/persona", { method: "POST", body }),
     onSuccess(persona) {
       queryClient.setQueryData(personaKey, persona);
-      setEdit(undefined);
+      // What was typed since then stays.
+      setEdit((now) => {
+        const isSaved = now === undefined || now.text.trim() === persona.persona.trim();
+        return isSaved ? undefined : { ...now, version: persona.version };
+      });
       say("Saved");
       refreshPrompt();
     },

@@ -10,7 +10,7 @@ import { tokenWords } from "../../chats/memory/sizes.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote, QueryError } from "../../ui/error-note.tsx";
 import { Loading } from "../../ui/page.tsx";
-import { FactRow } from "./fact-row.tsx";
+import { FactRow, ignore } from "./fact-row.tsx";
 import { asFact, changed, type FactChange } from "./facts-text.ts";
 import "./facts.css";
 
@@ -100,18 +100,26 @@ function FactList({ facts }: { readonly facts: Facts }) {
     },
     onError(error, change) {
       const isGone = error instanceof ProblemError && error.code === goneCode;
-      if (isGone && change.kind === "edit") setTyped(change.fact);
+      if (isGone && change.kind === "edit") {
+        setTyped((now) => (now === undefined ? change.fact : `${now} ${change.fact}`));
+      }
     },
   });
+  /** One at a time: a second press while the first is on its way does nothing. */
+  const make = (change: FactChange) => (save.isPending ? never : save.mutateAsync(change));
   const canEdit = facts.editable && facts.problem === null;
   const left = facts.lines.filter(({ used }) => used !== "whole").length;
   async function add(event: FormEvent): Promise<void> {
     event.preventDefault();
-    const fact = asFact(typed ?? "");
-    if (fact === "" || save.isPending) return;
-    await save.mutateAsync({ kind: "add", fact }).then(
-      () => setTyped(undefined),
-      () => undefined, // shown below; what was typed stays
+    const given = typed ?? "";
+    const fact = asFact(given);
+    if (fact === "") return;
+    await make({ kind: "add", fact }).then(
+      () =>
+        setTyped(
+          (now = "") => (now.startsWith(given) ? now.slice(given.length) : now) || undefined,
+        ),
+      ignore, // shown below; what was typed stays
     );
   }
   return (
@@ -126,8 +134,8 @@ function FactList({ facts }: { readonly facts: Facts }) {
             line={line}
             canEdit={canEdit}
             isFocused={focused === index}
-            save={(fact) => save.mutateAsync({ kind: "edit", index, old: line.text, fact })}
-            remove={() => save.mutate({ kind: "remove", index, old: line.text })}
+            save={(fact) => make({ kind: "edit", index, old: line.text, fact })}
+            remove={() => make({ kind: "remove", index, old: line.text }).catch(ignore)}
           />
         ))}
       </ul>
@@ -165,7 +173,7 @@ function FactList({ facts }: { readonly facts: Facts }) {
             ref={focused === "undo" ? focus : null}
             kind="quiet"
             title={removed.fact}
-            onClick={() => save.mutate({ kind: "add", fact: removed.fact, at: removed.at })}
+            onClick={() => make({ kind: "add", fact: removed.fact, at: removed.at }).catch(ignore)}
           >
             Undo remove
           </Button>
@@ -174,6 +182,8 @@ function FactList({ facts }: { readonly facts: Facts }) {
     </>
   );
 }
+
+const never = new Promise<never>(() => undefined);
 
 function focus(button: HTMLButtonElement | null): void {
   button?.focus();
