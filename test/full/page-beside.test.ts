@@ -113,7 +113,7 @@ test("the newest chats stand beside the talk, by day, and change as things happe
 
 test("a chat is begun and found by a key, from the column or without it", async () => {
   await onPage(
-    { prepare, script: [["Hi"]], browser: { viewport: desk } },
+    { prepare, script: [["Hi"], ["Once", { type: "hang" }]], browser: { viewport: desk } },
     async ({ page, url }) => {
       await hasCount(rows(page), 4);
       await hasCount(page.locator(".mood-link"), 0); // nothing of a companion that is not there
@@ -149,8 +149,12 @@ test("a chat is begun and found by a key, from the column or without it", async 
       await message(page, "Is the kettle on?").waitFor();
       await search(page).fill("zebra");
       await column(page).getByText("No results").waitFor();
-      await search(page).fill("");
+      await say(page, "A story");
+      await message(page, "Once").waitFor();
+      await search(page).press("Escape"); // it stops no answer
       await hasCount(rows(page), 5);
+      await page.waitForTimeout(100);
+      await hasCount(page.getByRole("button", { name: "Stop the answer" }), 1);
     },
   );
 });

@@ -39,6 +39,9 @@ export function SearchField(props: SearchFieldProps) {
         onChange={(event) => setTyped(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === "Enter") openFirst();
+          if (event.key !== "Escape" || typed === "") return;
+          event.preventDefault(); // it stops no answer, and closes no drawer
+          setTyped("");
         }}
       />
     </div>
