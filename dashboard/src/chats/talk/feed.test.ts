@@ -227,28 +227,38 @@ test("a chat that is cleared keeps what was typed and not sent, also through a r
   }
 });
 
-test("where ids cannot be computed a message that was stored is not unsent once it is sent again", async (t) => {
-  const { subtle } = crypto;
-  Object.defineProperty(crypto, "subtle", { value: undefined, configurable: true });
-  t.after(() => Object.defineProperty(crypto, "subtle", { value: subtle, configurable: true }));
-  const user = message(1, { content: "hello" });
-  const stream = Object.entries({ accepted: { turn_id: "m1", user }, result: { assistant: null } })
-    .map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
-    .join("");
-  let posts = 0;
-  connect(t, (path, init) => {
-    if (init.method !== "POST") return nothingYet(path, init);
-    if (++posts === 1) throw new TypeError("no network");
-    return new Response(stream);
+for (const isBehind of [false, true]) {
+  const where = isBehind ? "behind another one" : "alone";
+  test(`where ids cannot be computed a stored message that is sent again, ${where}, is not unsent`, async (t) => {
+    const { subtle } = crypto;
+    Object.defineProperty(crypto, "subtle", { value: undefined, configurable: true });
+    t.after(() => Object.defineProperty(crypto, "subtle", { value: subtle, configurable: true }));
+    const user = message(1, { content: "hello" });
+    const accepted = { turn_id: "m1", user };
+    const stream = Object.entries({ accepted, result: { assistant: null } })
+      .map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`)
+      .join("");
+    const other = Promise.withResolvers<Response>();
+    const refused = () => Response.json({ code: "X", detail: "refused" }, { status: 400 });
+    let posts = 0;
+    connect(t, (path, init) => {
+      if (path.endsWith("/answer")) return other.promise;
+      if (init.method !== "POST") return nothingYet(path, init);
+      if (++posts === 1) throw new TypeError("no network");
+      return new Response(stream);
+    });
+    const feed = open(t);
+    await isReady(feed);
+    await feed.send("hello");
+    tell({ change: "stored", chat_id: "chat", message: user });
+    assert.equal(feed.state.waiting[0]?.state, "failed");
+    const answering = isBehind ? feed.answer() : undefined;
+    await feed.resend(feed.state.waiting[0].key);
+    assert.deepEqual(feed.state.waiting, []);
+    other.resolve(refused());
+    await answering;
   });
-  const feed = open(t);
-  await isReady(feed);
-  await feed.send("hello");
-  tell({ change: "stored", chat_id: "chat", message: user });
-  assert.equal(feed.state.waiting[0]?.state, "failed");
-  await feed.resend(feed.state.waiting[0].key);
-  assert.deepEqual(feed.state.waiting, []);
-});
+}
 
 test("what is moved back to the draft comes before what was typed since", async (t) => {
   connect(t);

@@ -110,8 +110,7 @@ export class Feed {
   async load(): Promise<void> {
     if (this.state.status === "failed") this.#set({ status: "loading" });
     try {
-      const known = this.state.messages;
-      const wasBegun = this.#isBegun;
+      const [known, wasBegun] = [this.state.messages, this.#isBegun];
       const read = ++this.#begunReads;
       const page = await this.#eventsWhileReading.during(() => readPage(this.chatId));
       if (read < this.#shownRead) return;
@@ -206,7 +205,7 @@ export class Feed {
     this.#refreshChat();
   }
 
-  /** Follows the running turn from its start, if there is one, then the next. */
+  /** Follows the running turn from its start, if there is one and the chat is in sight, then the next. */
   async followRunning(): Promise<void> {
     if (this.#isFollowing) return;
     const asked = open(this.#path("turn"));
@@ -218,6 +217,8 @@ export class Feed {
       this.#set({ live: undefined });
       return this.#markLost();
     }
+    // A browser has six connections to a server, for all windows: five that follow would leave none.
+    if (!this.store.isFollowed || document.hidden) return response.body?.cancel();
     this.#isFollowing = true;
     try {
       await this.#follow(response);
@@ -251,7 +252,11 @@ export class Feed {
       const response = await posted;
       if (isBehind) {
         this.#change(entry.key, { state: "waiting" });
-        await settled(response, controller);
+        const stored = await settled(response, controller);
+        if (stored !== undefined) {
+          this.#change(entry.key, { id: stored.id });
+          this.#show({ change: "stored", chat_id: this.chatId, message: stored });
+        }
       } else {
         const ended = await this.#follow(response, entry.key);
         // Refused, or disconnected, before it was stored.
@@ -383,9 +388,8 @@ export class Feed {
   #onSession(event: ServerEvents["session"]): void {
     // It may be a branch of this chat, or what this one is a branch of.
     const isLink = event.change === "forked" || event.change === "forgotten";
-    if (event.chat_id !== this.chatId && isLink) this.#refreshChat();
+    if (event.chat_id === this.chatId || isLink) this.#refreshChat();
     if (event.chat_id !== this.chatId) return;
-    this.#refreshChat();
     if (event.change !== "cleared" && event.change !== "forgotten") return;
     this.#edits.clear();
     this.#set({ messages: [], before: undefined, notices: [], trouble: undefined });
