@@ -16,6 +16,7 @@ import {
   withMoments,
 } from "./capture-fixture.ts";
 import {
+  gate,
   holds,
   looksFine,
   message,
@@ -93,6 +94,25 @@ test("nothing is captured before somebody agreed, and only that; the light is on
     await light(page).waitFor({ state: "detached" });
     const refused = (await (await feed()).json()) as { result: string };
     assert.equal(refused.result, "off");
+  });
+});
+
+test("a Stop that fails late does not hide what was turned on since then", async (t) => {
+  const visit = { ...(await withMoments(t)), expected: /ERR_FAILED/ };
+  await onPage(visit, async ({ page }) => {
+    await switchOn(page);
+    await light(page).filter({ hasText: "Recording camera and microphone" }).waitFor();
+    const late = gate();
+    await page.route("**/api/feedback/stats", (route) => late.until.then(() => route.abort()));
+    await light(page).getByRole("button", { name: "Stop" }).click();
+    await switchOn(page);
+    await page.getByLabel("Camera preview").waitFor();
+    const failed = page.waitForEvent("requestfailed");
+    late.open();
+    await failed;
+    await page.waitForTimeout(200);
+    assert.equal(await page.getByText("Turned off here").count(), 0);
+    assert.equal(await page.getByLabel("Camera preview").count(), 1);
   });
 });
 

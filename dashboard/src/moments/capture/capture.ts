@@ -93,6 +93,7 @@ export async function stopCapture(): Promise<void> {
     const left = { messages, upload, export: mayExport, frames: false, audio: false };
     await agree(wording === null ? left : { ...left, wording });
   } catch {
+    if (state.get().phase !== "off") return; // it was turned on again
     const minutes = "What it holds in memory is discarded after two minutes.";
     state.set({
       ...off,
