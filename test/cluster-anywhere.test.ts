@@ -186,7 +186,12 @@ for (const [name, openPlace] of places) {
       const [a, b] = [await join({ model }), await join()];
       const turn = a.turns.submit(chat, { content: "Tell me" });
       for await (const { type } of turn.progress()) if (type === "text") break;
-      assert.deepEqual(await jsonOf(await b.post(`${path}/stop`), 200), { stopped: true });
+      for (const [turn_id, stopped] of [
+        ["another", false],
+        [turn.id, true],
+      ]) {
+        assert.deepEqual(await jsonOf(await b.post(`${path}/stop`, { turn_id }), 200), { stopped });
+      }
       assert.equal((await turn.done).outcome, "interrupted");
       assert.deepEqual(await contents(b), ["Tell me", "Once "]);
       await until(async () => !(await b.turns.stopAnywhere(chat)));

@@ -113,7 +113,7 @@ for (const [path, body, detail] of [
   ],
   [messages, '{"content":"a","n":1e400}', "the body holds a number that is not finite"],
   [messages, '{"content":"a","n":-0}', "the body holds -0, which JSON text does not keep"],
-  [`${me}/stop`, '{"now":true}', 'the body: unknown field "now"; it takes none'],
+  [`${me}/stop`, '{"now":true}', 'the body: unknown field "now"; the fields are turn_id'],
   [`${me}/reset`, '{"provider":null}', "provider: must be a text"],
   [`${me}/fork`, '{"message_id":"a"}', "chat_id: is missing"],
   [`${me}/fork`, '{"message_id":"a","chat_id":"b\\u0000"}', "chat id must not hold NUL"],

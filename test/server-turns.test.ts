@@ -196,7 +196,12 @@ test("a stopped answer keeps what came, if anything did; stopping again says tha
   const c = await companion([["Once ", { type: "hang" }], [{ type: "hang" }]]);
   const events = await begin(c, "Tell me");
   await until(events, "text");
-  assert.deepEqual(await jsonOf(await c.post(`${me}/stop`), 200), { stopped: true });
+  for (const [turn_id, stopped] of [
+    ["another", false],
+    [c.turns.running("local:me")?.id, true],
+  ]) {
+    assert.deepEqual(await jsonOf(await c.post(`${me}/stop`, { turn_id }), 200), { stopped });
+  }
   const { data } = await until(events, "result");
   assert.deepEqual([data.outcome, data.assistant.content], ["interrupted", "Once "]);
   assert.deepEqual(await jsonOf(await c.post(`${me}/stop`), 200), { stopped: false });

@@ -35,16 +35,17 @@ export async function* turnEvents(
   notices: Notices,
 ): AsyncGenerator<TurnEvent, void, undefined> {
   // Before its turn has begun, the answer that would be stopped is that of another message.
-  let hasBegun = false;
+  let turnId: unknown;
   const stop = () => {
-    if (hasBegun) void routes.post(`${path}/stop`).catch(() => undefined);
+    if (turnId === undefined) return;
+    void routes.post(`${path}/stop`, { turn_id: turnId }).catch(() => undefined);
   };
   signal.addEventListener("abort", stop, { once: true });
   const told = new Set<string>();
   try {
     for await (const { name, data } of events) {
       if (name === "accepted") {
-        hasBegun = true;
+        turnId = data["turn_id"];
         notices.accepted?.();
         if (signal.aborted) stop();
       } else if (name === "text") yield { type: "text", text: String(data["text"]) };

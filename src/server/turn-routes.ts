@@ -40,6 +40,12 @@ const retryBody = () =>
     provider: name().optional(),
     model: name().optional(),
   });
+const stopBody = () =>
+  body("Stop", {
+    turn_id: text(256)
+      .optional()
+      .describe("The turn that is meant, so that the next one is not stopped by mistake."),
+  });
 
 /** Turns: send a message, stop the reply, answer or dismiss what has no reply. */
 export function addTurnRoutes(router: Router): void {
@@ -164,12 +170,13 @@ function addRecovery(router: Router): void {
 function addStop(router: Router): void {
   router.post("/api/chats/{id}/stop", {
     id: "stopTurn",
+    body: stopBody,
     summary: "Stop the running reply, and keep what was written so far",
     description: "Messages that wait for their turn are still answered. Can be repeated.",
-    answers: { 200: { says: "Whether one ran.", schema: schemaOf("stopped") } },
-    answer: async ({ params }) => {
+    answers: { 200: { says: "Whether it ran.", schema: schemaOf("stopped") } },
+    answer: async ({ params, body: { turn_id } }) => {
       checkChatId(params.id);
-      return json({ stopped: await router.ports.turns.stopAnywhere(params.id) });
+      return json({ stopped: await router.ports.turns.stopAnywhere(params.id, turn_id) });
     },
   });
 }

@@ -211,21 +211,25 @@ export class Turns {
   /**
    * Cuts the answer short that this process makes, and keeps what came so far.
    *
-   * @returns whether one was running.
+   * @param turnId the turn that is meant: nothing happens where another one runs by now.
+   * @returns whether it was running.
    */
-  stop(chatId: string): boolean {
+  stop(chatId: string, turnId?: string): boolean {
     const turn = this.running(chatId);
-    turn?.stop();
-    return turn !== undefined;
+    const isMeant = turn !== undefined && (turnId ?? turn.id) === turn.id;
+    if (isMeant) turn.stop();
+    return isMeant;
   }
 
   /** The same, whichever process makes it. @returns whether one does. */
-  async stopAnywhere(chatId: string): Promise<boolean> {
+  async stopAnywhere(chatId: string, turnId?: string): Promise<boolean> {
     const { chats, queue } = this.#ports;
-    if (this.stop(chatId)) return true;
+    if (this.stop(chatId, turnId)) return true;
     const { head } = await chats.state(chatId);
-    if (head === undefined || !(await queue.isElsewhere(chatId))) return false;
-    chats.cluster.publish({ about: "stop", chat: chatId, turn: head.open_turn?.id });
+    const turn = head?.open_turn?.id;
+    if (head === undefined || (turnId ?? turn) !== turn) return false;
+    if (!(await queue.isElsewhere(chatId))) return false;
+    chats.cluster.publish({ about: "stop", chat: chatId, turn });
     return true;
   }
 

@@ -169,7 +169,8 @@ export class Feed {
     const { live } = this.state;
     if (live === undefined) return;
     this.#set({ live: { ...live, isStopping: true } });
-    request(this.#path("stop"), { method: "POST" }).catch((error: unknown) => {
+    const body = { turn_id: live.turnId || undefined };
+    request(this.#path("stop"), { method: "POST", body }).catch((error: unknown) => {
       if (this.state.live) this.#set({ live: { ...this.state.live, isStopping: false } });
       this.#set({ trouble: { error } });
     });
