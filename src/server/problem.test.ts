@@ -54,6 +54,7 @@ test("a problem has the headers of its code", () => {
     ["THROUGHLINE_UNAVAILABLE", "retry-after", "1"],
     ["THROUGHLINE_INVALID", "retry-after", null],
     ["THROUGHLINE_UNAUTHORIZED", "www-authenticate", 'Bearer realm="throughline"'],
+    ["THROUGHLINE_TOO_LARGE", "connection", "close"],
   ] as const) {
     assert.equal(problemResponse(problem(code)).headers.get(name), value);
   }

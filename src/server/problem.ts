@@ -81,6 +81,8 @@ export function problemResponse(shown: Problem, more: Record<string, string> = {
   const wait = retryAfter[shown.code];
   if (wait !== undefined) headers["retry-after"] = wait;
   if (shown.status === 401) headers["www-authenticate"] = 'Bearer realm="throughline"';
+  // What is left of a body that is too large, or one too many, is not read.
+  if (shown.status === 413 || shown.code === "THROUGHLINE_BUSY") headers["connection"] = "close";
   const { status } = shown;
   return new Response(JSON.stringify(shown), { status, headers: { ...headers, ...more } });
 }
