@@ -500,6 +500,12 @@ test("a reaction to an answer that the buffers never held has the words of the c
   );
   assert.equal(messages[feedback.target.index].text, "Once upon a time");
   assert.deepEqual([feedback.provider, feedback.model], [of.provider, of.model]);
+  await c.throughline.chats.append("imported", [{ role: "assistant", content: "Then", id: "i1" }]);
+  await c.throughline.chats.append("other", [{ role: "assistant", content: "Now", ...later }]);
+  const ofImported = { ...praise, chat_id: "imported", target_message_id: "i1" };
+  const { name: imported } = await jsonOf(await c.post("/api/feedback", ofImported), 201);
+  const { feedback: unnamed } = await c.get(`/api/feedback/${imported}`);
+  assert.deepEqual([unnamed.provider, unnamed.model], [null, null]);
 });
 
 test("a package is preserved, let go, and verified", async (t) => {

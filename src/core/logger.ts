@@ -38,17 +38,19 @@ export function thrown(error: unknown): object {
   return { error: name, message: cut(message), stack: cut(stack) };
 }
 
-/** Calls back those who watch. One that throws is logged: nothing else ends with it. */
+/** Calls back those who watch now. One that throws or rejects is logged: nothing else ends with it. */
 export function callBack<A extends readonly unknown[]>(
-  watchers: Iterable<(...args: A) => void>,
+  watchers: Iterable<(...args: A) => unknown>,
   logger: Logger,
   ...args: A
 ): void {
-  for (const watcher of watchers) {
+  const failed = (error: unknown) => logger.error(thrown(error), "a watcher failed");
+  for (const watcher of [...watchers]) {
     try {
-      watcher(...args);
+      const called = watcher(...args);
+      if (called instanceof Promise) called.catch(failed);
     } catch (error) {
-      logger.error(thrown(error), "a watcher failed");
+      failed(error);
     }
   }
 }

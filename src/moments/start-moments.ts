@@ -147,7 +147,7 @@ class MomentsExtension implements Extension {
   }
 
   turn(turn: Turn): TurnHooks {
-    if (this.kept !== undefined) feedTurn(turn, this.kept.moments.recorder);
+    if (this.kept !== undefined) void feedTurn(turn, this.kept.moments.recorder);
     return noHooks;
   }
 

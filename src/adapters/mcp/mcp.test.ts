@@ -159,6 +159,8 @@ test("a chat is found by its words, its context is what a model needs, and the l
   await client.say("long 2", "a harbour");
   const { chats: some, more: isCut } = await client.call("session_list", { query: "harbour" });
   assert.deepEqual([some.length, isCut], [2, true]);
+  const one = await client.call("session_list", { query: "harbour", limit: 1 });
+  assert.deepEqual([one.chats.length, one.more], [1, true]);
 });
 
 test("a reset hides what was said from models and not from people; forgetting leaves nothing", async (t) => {

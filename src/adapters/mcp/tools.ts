@@ -114,7 +114,8 @@ const listTool = tool(
     if (query === undefined) return chats.list({ limit, cursor });
     if (cursor !== undefined) throw invalid("a list with a query has no cursor");
     const { rows, more } = fitting(await chats.findChats(query, { limit }));
-    return { chats: rows.map(({ match: _, ...row }) => row), more };
+    const isMore = more || rows.length === limit;
+    return { chats: rows.map(({ match: _, ...row }) => row), more: isMore || undefined };
   },
 );
 

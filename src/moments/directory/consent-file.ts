@@ -1,8 +1,13 @@
 // <home>/consent.json: what somebody agreed to, until they say something else. Replaced whole.
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { isThroughlineError, unavailable } from "../../core/errors.ts";
 import type { Logger } from "../../core/logger.ts";
-import { type FilePorts, isThere, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
+import {
+  type FilePorts,
+  isThere,
+  syncNames,
+  unlinkIfThere,
+} from "../../core/storage/files/file-ports.ts";
 import { jsonOf } from "../package/manifest.ts";
 import type { Consent } from "../package/record.ts";
 import { consentSwitches, initialConsent, readConsent } from "../record/consent.ts";
@@ -66,16 +71,28 @@ export class KeptConsent {
       this.#kept = consent;
     } catch (cause) {
       const kept = this.#kept;
-      if (kept === undefined || consentSwitches.some((name) => kept[name] && !consent[name])) {
-        await this.#empty().catch(() => undefined); // told below
-      }
+      const isWithdrawn =
+        kept === undefined || consentSwitches.some((name) => kept[name] && !consent[name]);
+      // Of an unknown outcome it is in its place.
+      const isKept = isThroughlineError(cause, "THROUGHLINE_OUTCOME_UNKNOWN");
+      if (isWithdrawn && !isKept) await this.#empty().catch(() => undefined); // told below
       throw unavailable("what was agreed to could not be kept for the next run", cause);
     }
   }
 
   async #empty(): Promise<void> {
     const { disk } = this.#ports;
-    await unlinkIfThere(disk, this.#path);
-    await (await disk.open(this.#path, "create")).close();
+    let file = await disk.open(this.#path, "write").catch(() => undefined);
+    if (file === undefined) {
+      await unlinkIfThere(disk, this.#path); // no file of ours
+      file = await disk.open(this.#path, "create");
+      await syncNames(this.#ports, dirname(this.#path));
+    }
+    try {
+      await file.truncate(0);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
   }
 }

@@ -131,8 +131,9 @@ async function* rowsOf(
 /** Makes a row of a package of which every byte is as it was sealed: of a damaged one nothing is exported. */
 async function rowOf(packages: ReadPackages, name: string, options: ExportSettings) {
   const { manifest, messages, incomplete, status } = await packages.read(name);
-  const retracted = reasonIn({ state: "sealed", manifest, status }); // since it was listed
-  if (retracted !== undefined) return retracted;
+  // Since it was listed.
+  const taken = reasonIn({ state: "sealed", manifest, status }) ?? (await options.removed?.(name));
+  if (taken !== undefined) return taken;
   if (incomplete.length > 0) return "unverified";
   const part = (path: string) => packages.part(name, path);
   const row = await formats[options.format].row({ manifest, messages, part }, options);

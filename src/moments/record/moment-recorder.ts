@@ -345,6 +345,12 @@ export class MomentRecorder {
     });
   }
 
+  /** Whether the buffers hold a message. */
+  has(chatId: string, messageId: string): boolean {
+    const all = this.#buffers.messages.snapshot();
+    return all.some(({ id, chatId: of }) => id === messageId && of === chatId);
+  }
+
   /** The answer of a turn is regenerated: removes the previous answers from the buffers. */
   regenerates(chatId: string, turnId: string): void {
     this.#buffers.messages.remove((message) => {

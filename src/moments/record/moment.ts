@@ -98,7 +98,8 @@ function roll(moment: Moment, { frames, audio, messages }: MomentBuffers, endMs:
 function endOf(moment: Moment, buffers: MomentBuffers, postMs: number) {
   const { zero, input, consent, frames, audio } = moment;
   const captured = buffers.captured.snapshot();
-  const { provider = null, model = null } = captured;
+  // Those of what was said last, which need not be who gave an answer of before.
+  const { provider = null, model = null } = input.transcript === undefined ? captured : {};
   const firstMs = (frames[0]?.atMs ?? zero.atMs) - zero.atMs;
   return {
     preMs: -Math.min(0, firstMs, soundOf(audio, zero)?.start_t_ms ?? 0),

@@ -71,6 +71,12 @@ test("a message that is erased while it waits leaves the words of its chat, one 
   await assert.rejects(third.done, /another process/);
   await setImmediate();
   assert.equal(heard(), "Once upon a time");
+  const { state } = await turns.open("chat-1", { id: first.id }, { provider: "p", model: "m" });
+  assert.equal(state, "open");
+  turns.running("chat-1")?.fence(new Error("another process has the chat"));
+  await turns.running("chat-1")?.done.catch(() => undefined);
+  await setImmediate();
+  assert.equal(heard(), "Once upon a time", "a stored answer stays");
 });
 
 const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
@@ -84,11 +90,13 @@ for (const [how, last] of [
   test(`an answer that comes after a ${how} of its chat, and ends with "${last}", is in no buffer`, async () => {
     const gate = Promise.withResolvers<void>();
     const wait = { type: "wait", until: gate.promise } as const;
+    const rest = Promise.withResolvers<void>();
     const model = scriptedResponder([
       [
         "Once ",
         wait,
         "upon ",
+        { type: "wait", until: rest.promise },
         { type: "tool-call", call },
         { type: "tool-result", ...result },
         last,
@@ -102,7 +110,14 @@ for (const [how, last] of [
     const heard = () => recorder.lastAnswer("chat-1")?.text;
     await until(() => heard() === "Once ");
     await (how === "clear" ? chats.clear("chat-1") : sessions.reset("chat-1"));
+    if (how === "clear") recorder.removeWords("chat-1"); // as `startMoments` does
     gate.resolve();
+    for await (const { type, ...told } of turn.progress()) {
+      if (type === "text" && "text" in told && told.text === "upon ") break;
+    }
+    await setImmediate();
+    if (how === "clear") assert.equal(heard(), undefined);
+    rest.resolve();
     await turn.done;
     await setImmediate();
     assert.equal(heard(), undefined);

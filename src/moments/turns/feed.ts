@@ -1,6 +1,5 @@
 import type { StoredMessage } from "../../core/chat/message.ts";
 import { answerId } from "../../core/chat/record-ids.ts";
-import { isThroughlineError } from "../../core/errors.ts";
 import type { Turn } from "../../core/turns/turn.ts";
 import type { Moments } from "../moments.ts";
 import type { MomentsSettings } from "../options.ts";
@@ -43,60 +42,61 @@ export function hear(chatId: string, message: StoredMessage, { moments, hurtful 
 }
 
 /** Feeds the rolling buffers with one turn: the person's words, and the answer as it comes out. */
-export function feedTurn(turn: Turn, recorder: MomentRecorder): void {
-  let hasBegun = false;
-  const begun = () => {
-    hasBegun = true;
-  };
-  feed(turn, recorder, begun).catch((error) => {
-    // Its owner hears. One that never began left nothing, as where its message was erased while it waited.
-    if (!hasBegun) return;
-    // A chat that was forgotten leaves no words that came after that, any other none that seem to come out still.
-    if (isThroughlineError(error, "THROUGHLINE_NOT_FOUND")) void recorder.forgetChat(turn.chatId);
-    else recorder.removeWords(turn.chatId, answerId(turn.id, turn.retryId));
-  });
-}
-
-async function feed(turn: Turn, recorder: MomentRecorder, begun: () => void): Promise<void> {
+export async function feedTurn(turn: Turn, recorder: MomentRecorder): Promise<void> {
   const { chatId } = turn;
   // Known before the answer is stored: who reacts while it comes out means this one.
   const answer = answerId(turn.id, turn.retryId);
   let text = "";
   let turnId = turn.id;
   let isRegenerated = turn.retryId !== undefined;
+  /** The message that was fed last. */
+  let fed: string | undefined;
+  /** That was taken away, as where the chat was cleared: what still comes of the answer is nobody's to judge. */
+  let isGone = false;
+  const feed = (message: Parameters<MomentRecorder["message"]>[0]) => {
+    fed = message.id;
+    recorder.message(message);
+  };
   /** From its first word on, a new answer takes the place of the one before. */
   const begins = () => {
     if (isRegenerated) recorder.regenerates(chatId, turnId);
     isRegenerated = false;
   };
-  for await (const item of turn.progress()) {
-    if (item.type === "accepted") {
-      begun();
-      // As it was stored, so that a message keeps its mark when its answer is regenerated.
-      turnId = item.user.turn ?? item.user.id;
-      recorder.message({ ...transcriptMessage(chatId, item.user), turnId });
-    } else if (item.type === "text") {
-      begins();
-      text += item.text;
-      recorder.message({ role: "assistant", text, id: answer, chatId, turnId, live: true });
-    } else if (item.type === "message") {
-      const { id, role, content, hidden } = item.message;
-      if (role !== "assistant" || content === "") continue;
-      begins();
-      // It came out under the answer's id. A person who hides it names the message that it is in now.
-      recorder.removeWords(chatId, answer);
-      if (!hidden) recorder.message({ role, text: content, id, chatId, turnId });
-      text = "";
-    } else if (item.type === "result") {
-      const { assistant } = item.answer;
-      // What came after its period had ended is no answer that anybody could judge.
-      if (assistant?.hidden) recorder.removeWords(chatId, answer);
-      if (assistant === undefined || assistant.hidden) continue;
-      begins();
-      const interrupted = assistant.partial === true;
-      const { id, content } = assistant;
-      if (id !== answer) recorder.removeWords(chatId, answer);
-      recorder.message({ role: "assistant", text: content, id, chatId, turnId, interrupted });
+  try {
+    for await (const item of turn.progress()) {
+      if (item.type === "accepted") {
+        // As it was stored, so that a message keeps its mark when its answer is regenerated.
+        turnId = item.user.turn ?? item.user.id;
+        feed({ ...transcriptMessage(chatId, item.user), turnId });
+      } else if (item.type === "text") {
+        isGone ||= fed !== undefined && !recorder.has(chatId, fed);
+        if (isGone) continue;
+        begins();
+        text += item.text;
+        feed({ role: "assistant", text, id: answer, chatId, turnId, live: true });
+      } else if (item.type === "message") {
+        const { id, role, content, hidden = false } = item.message;
+        if (role !== "assistant" || content === "") continue;
+        begins();
+        // It came out under the answer's id. A person who hides it names the message that it is in now.
+        recorder.removeWords(chatId, answer);
+        isGone = hidden;
+        if (!hidden) feed({ role, text: content, id, chatId, turnId });
+        text = "";
+      } else if (item.type === "result") {
+        const { assistant } = item.answer;
+        // What came after its period had ended is no answer that anybody could judge.
+        if (assistant?.hidden) recorder.removeWords(chatId, answer);
+        if (assistant === undefined || assistant.hidden) continue;
+        begins();
+        const interrupted = assistant.partial === true;
+        const { id, content } = assistant;
+        if (id !== answer) recorder.removeWords(chatId, answer);
+        feed({ role: "assistant", text: content, id, chatId, turnId, interrupted });
+      }
     }
+  } catch {
+    // Its owner hears. What came out and is not stored comes out no more.
+    if (text !== "") recorder.removeWords(chatId, answer);
   }
 }
