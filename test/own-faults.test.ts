@@ -278,7 +278,7 @@ test("a watcher that throws is in the log, and ends no turn, session or consent"
   };
   turns.onTurn(fails);
   throughline.sessions.onEnd(fails);
-  moments.onAgreed(() => Promise.reject(new Error("watched badly")));
+  moments.onAgreed((() => Promise.reject(new Error("watched badly"))) as () => void);
   const { outcome } = await turns.submit("a", { content: "Hello" }).done;
   const { generation } = await throughline.sessions.reset("a");
   await moments.agree({ messages: false });

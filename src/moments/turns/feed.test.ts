@@ -29,7 +29,7 @@ test("a chat that is forgotten while it is answered leaves no word in the buffer
   const storage = openMemoryProcess({ place: new MemoryPlace() });
   const { turns, chats } = await process(storage, { model });
   const { recorder } = await MomentsWorld.open();
-  turns.onTurn((turn) => feedTurn(turn, recorder));
+  turns.onTurn((turn) => void feedTurn(turn, recorder));
   const turn = turns.submit("chat-1", { content: "Tell me" });
   const heard = () => recorder.lastAnswer("chat-1")?.text;
   await until(() => heard() === "Once ");
@@ -52,7 +52,7 @@ test("a message that is erased while it waits leaves the words of its chat, one 
   const storage = openMemoryProcess({ place: new MemoryPlace() });
   const { turns, chats } = await process(storage, { model });
   const { recorder } = await MomentsWorld.open();
-  turns.onTurn((turn) => feedTurn(turn, recorder));
+  turns.onTurn((turn) => void feedTurn(turn, recorder));
   const first = turns.submit("chat-1", { content: "Tell me" });
   const heard = () => recorder.lastAnswer("chat-1")?.text;
   await until(() => heard() === "Once ");
@@ -105,7 +105,7 @@ for (const [how, last] of [
     const storage = openMemoryProcess({ place: new MemoryPlace() });
     const { turns, chats, sessions } = await process(storage, { model });
     const { recorder } = await MomentsWorld.open();
-    turns.onTurn((turn) => feedTurn(turn, recorder));
+    turns.onTurn((turn) => void feedTurn(turn, recorder));
     const turn = turns.submit("chat-1", { content: "Tell me" });
     const heard = () => recorder.lastAnswer("chat-1")?.text;
     await until(() => heard() === "Once ");
@@ -132,7 +132,7 @@ test("what is said before a call of a tool has the id in a package that it has i
   const { turns, chats } = await process(storage, { model });
   const world = await MomentsWorld.open();
   const { recorder } = world;
-  turns.onTurn((turn) => feedTurn(turn, recorder));
+  turns.onTurn((turn) => void feedTurn(turn, recorder));
   await turns.submit("chat-1", { content: "What is it?", name: "Ann" }).done;
   await setImmediate();
   const { messages: stored } = await chats.messages("chat-1");

@@ -51,7 +51,7 @@ export async function feedTurn(turn: Turn, recorder: MomentRecorder): Promise<vo
   let isRegenerated = turn.retryId !== undefined;
   /** The message that was fed last. */
   let fed: string | undefined;
-  /** That was taken away, as where the chat was cleared: what still comes of the answer is nobody's to judge. */
+  /** That was taken away, as where the chat was cleared: what still comes of the answer is not judged. */
   let isGone = false;
   const feed = (message: Parameters<MomentRecorder["message"]>[0]) => {
     fed = message.id;
