@@ -174,27 +174,6 @@ test("a window that was out of sight for a minute shows what was said in another
   });
 });
 
-test("an answer can be stopped while five more tabs of its chat are open, and is followed in the one that is opened", async () => {
-  const script = [["Once", { type: "hang" as const }]];
-  await onPage({ script, inject: hideable }, async ({ page, context, url }) => {
-    await field(page).waitFor();
-    const others: Page[] = [];
-    for (let n = 0; n < 5; n++) {
-      const other = await context.newPage();
-      await other.goto(url);
-      await field(other).waitFor();
-      await other.evaluate("hide(true)");
-      others.push(other);
-    }
-    await say(page, "A story");
-    for (const other of others) await message(other, "A story").waitFor();
-    await others[0]!.evaluate("hide(false)");
-    await message(others[0]!, "Once").waitFor();
-    await stop(page).click();
-    for (const each of [page, ...others]) await message(each, "Stopped").waitFor();
-  });
-});
-
 test("what is typed is there after a reload and on the way back, until it is sent or left", async () => {
   await onPage({ script: [["Got it"]], path: "/chats/local%3Anew" }, async ({ page, url }) => {
     const isKept = "document.querySelector('#message')?.value === 'half a thou'";

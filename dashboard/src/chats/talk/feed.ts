@@ -206,11 +206,11 @@ export class Feed {
     this.#refreshChat();
   }
 
-  /** Follows the running turn from its start, if there is one and the chat is in sight, then the next. */
+  /** Follows the running turn from its start, if there is one, then the next. */
   async followRunning(): Promise<void> {
     if (this.#isFollowing) return;
     const asked = open(this.#path("turn"));
-    this.#asked = Promise.allSettled([this.#asked, asked]);
+    this.#asked = Promise.allSettled([this.#asked, asked]).then(() => undefined); // keeps no response
     const response = await asked;
     // Something else was asked for since then, and is followed.
     if (this.#isFollowing) return response.body?.cancel();
@@ -218,8 +218,6 @@ export class Feed {
       this.#set({ live: undefined });
       return this.#markLost();
     }
-    // A browser has six connections to a server, for all windows: five that follow would leave none.
-    if (!this.store.isFollowed || document.hidden) return response.body?.cancel();
     this.#isFollowing = true;
     try {
       await this.#follow(response);

@@ -1,6 +1,5 @@
 // The chats that were opened on this page. A few are kept, so that going back is instant.
 
-import { useEffect } from "react";
 import { signedOut } from "../../api/client.ts";
 import { onOpen } from "../../api/events.ts";
 import { useStore } from "../../api/store.ts";
@@ -26,15 +25,6 @@ export function feedOf(chatId: string): Feed {
 }
 
 export function useFeedState(feed: Feed): FeedState {
-  useEffect(() => {
-    // Out of sight no turn was followed.
-    const follow = () => {
-      if (feed.state.status === "ready") void feed.followRunning().catch(() => undefined);
-    };
-    follow();
-    document.addEventListener("visibilitychange", follow);
-    return () => document.removeEventListener("visibilitychange", follow);
-  }, [feed]);
   return useStore(feed.store);
 }
 

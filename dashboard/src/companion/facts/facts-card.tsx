@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { type FormEvent, useId, useState } from "react";
+import { type FormEvent, useId, useRef, useState } from "react";
 import { isMissing, ProblemError, queryClient, request } from "../../api/client.ts";
 import type { Facts } from "../../api/openapi-types.ts";
 import { FileNote } from "../../chats/memory/file-note.tsx";
@@ -105,8 +105,14 @@ function FactList({ facts }: { readonly facts: Facts }) {
       }
     },
   });
-  /** One at a time: a second press while the first is on its way does nothing. */
-  const make = (change: FactChange) => (save.isPending ? never : save.mutateAsync(change));
+  const onTheirWay = useRef(new Set<string>());
+  /** A second press while the first is on its way does nothing. */
+  const make = (change: FactChange) => {
+    const [key, all] = [JSON.stringify(change), onTheirWay.current];
+    if (all.has(key)) return never;
+    all.add(key);
+    return save.mutateAsync(change).finally(() => all.delete(key));
+  };
   const canEdit = facts.editable && facts.problem === null;
   const left = facts.lines.filter(({ used }) => used !== "whole").length;
   async function add(event: FormEvent): Promise<void> {
