@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { messageIdFor } from "../../api/client.ts";
 import type { Message } from "../../api/openapi-types.ts";
 import {
   isShown,
@@ -71,28 +72,19 @@ for (const [says, had, known, page, before, has, asks] of [
   });
 }
 
-const said = (content: string, id: string) => message(1, { id, content });
+const entry = (key: string, state: Waiting["state"]) => ({ key, content: "hi", state });
 const keysOf = (waiting: readonly Waiting[]) => waiting.map(({ key }) => key);
 
-test("where ids cannot be told the first with these words waits no more, and none that failed", () => {
-  const entry = (key: string, state: Waiting["state"]) => ({ key, content: "hi", state });
+test("a message that is stored waits no more, and no other with its words", () => {
   const waiting = [entry("a", "failed"), entry("b", "waiting"), entry("c", "sending")];
-  const stored = said("hi", "i_b");
-  const after = withoutWaiting(waiting, stored, []);
+  const after = withoutWaiting(waiting, messageIdFor("b"));
   assert.deepEqual(keysOf(after), ["a", "c"]);
-  assert.equal(withoutWaiting(after, stored, [stored]), after);
-  assert.equal(withoutWaiting(waiting, said("other", "i_d"), []), waiting);
+  assert.equal(withoutWaiting(after, messageIdFor("b")), after);
 });
 
 test("what failed and was stored all the same waits no more; what is being sent does", () => {
-  const entry = (key: string, state: Waiting["state"]) => ({
-    key,
-    id: `i_${key}`,
-    content: "",
-    state,
-  });
   const waiting = [entry("a", "failed"), entry("b", "sending"), entry("c", "lost")];
-  const stored = [said("", "i_a"), said("", "i_b")];
+  const stored = ["a", "b"].map((key) => message(1, { id: messageIdFor(key) }));
   assert.deepEqual(keysOf(withoutStored(waiting, stored)), ["b", "c"]);
 });
 

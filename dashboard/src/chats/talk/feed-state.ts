@@ -1,4 +1,5 @@
 // What the talk view shows of one chat, as a value, and how it changes.
+import { messageIdFor } from "../../api/client.ts";
 import type { Message, Retrying } from "../../api/openapi-types.ts";
 import type { Model } from "../models/model-names.ts";
 import type { DraftFile } from "./files/draft-files.ts";
@@ -7,8 +8,6 @@ import type { DraftFile } from "./files/draft-files.ts";
 export interface Waiting {
   /** The same for every attempt, so that trying again never says it twice. */
   readonly key: string;
-  /** The id of the stored message; `undefined`: the browser cannot compute it. */
-  readonly id?: string | undefined;
   readonly content: string;
   readonly files?: readonly DraftFile[] | undefined;
   /**
@@ -130,22 +129,9 @@ export function withNewest(
   };
 }
 
-/**
- * Removes the entry of a message that is stored now. If the browser cannot compute ids, that is the first
- * with the same text, unless the message was known before.
- *
- * @param known the messages before this one.
- */
-export function withoutWaiting(
-  waiting: readonly Waiting[],
-  { id, content }: Message,
-  known: readonly Message[],
-): readonly Waiting[] {
-  const isKnown = known.some((each) => each.id === id);
-  const isAlike = (each: Waiting) =>
-    !isKnown && each.id === undefined && each.content === content && each.state !== "failed";
-  const own = waiting.findIndex((each) => each.id === id);
-  const at = own < 0 ? waiting.findIndex(isAlike) : own;
+/** Removes the entry of a message that is stored now. */
+export function withoutWaiting(waiting: readonly Waiting[], id: string): readonly Waiting[] {
+  const at = waiting.findIndex(({ key }) => messageIdFor(key) === id);
   return at < 0 ? waiting : waiting.toSpliced(at, 1);
 }
 
@@ -155,7 +141,7 @@ export function withoutStored(
   messages: readonly Message[],
 ): readonly Waiting[] {
   const ids = new Set(messages.map(({ id }) => id));
-  return waiting.filter(({ id, state }) => state === "sending" || !ids.has(id ?? ""));
+  return waiting.filter(({ key, state }) => state === "sending" || !ids.has(messageIdFor(key)));
 }
 
 /** Without an answer, and what led to it. */

@@ -1,7 +1,6 @@
 // One chat as the page follows it. It outlives the view: an answer also arrives while another is open.
 import {
   chatPath,
-  messageIdFor,
   newKey,
   open,
   ProblemError,
@@ -246,18 +245,16 @@ export class Feed {
     try {
       // One after the other: files that take long to send are not overtaken by what was said after them.
       const body = bodyOf(entry, modelToAsk(this.chatId, this.state.model));
-      const posted = this.#posted.then(() => this.#say(entry.key, body, controller.signal));
+      const headers = { ...asStream, "idempotency-key": entry.key };
+      const init = { method: "POST", body, headers, signal: controller.signal } as const;
+      const posted = this.#posted.then(() => open(this.#path("messages"), init));
       this.#posted = posted.catch(() => undefined);
       const response = await posted;
       if (isBehind) {
         this.#change(entry.key, { state: "waiting" });
-        const stored = await settled(response, controller);
-        if (stored !== undefined) {
-          this.#change(entry.key, { id: stored.id });
-          this.#show({ change: "stored", chat_id: this.chatId, message: stored });
-        }
+        await settled(response, controller);
       } else {
-        const ended = await this.#follow(response, entry.key);
+        const ended = await this.#follow(response);
         // Refused, or disconnected, before it was stored.
         this.#change(entry.key, { state: "failed", error: ended ?? unreached() });
       }
@@ -267,12 +264,6 @@ export class Feed {
       if (!isBehind) this.#isFollowing = false;
     }
     if (!isBehind) await this.#next();
-  }
-
-  async #say(key: string, body: object, signal: AbortSignal): Promise<Response> {
-    this.#change(key, { id: await messageIdFor(key) });
-    const headers = { ...asStream, "idempotency-key": key };
-    return open(this.#path("messages"), { method: "POST", body, signal, headers });
   }
 
   async #post(path: string, retry: () => void): Promise<void> {
@@ -313,14 +304,13 @@ export class Feed {
     }
   }
 
-  /** Shows one turn to its end. @param key of the message that it is of. @returns what it failed with. */
-  async #follow(response: Response, key?: string): Promise<ProblemError | undefined> {
+  /** Shows one turn to its end. @returns what it failed with. */
+  async #follow(response: Response): Promise<ProblemError | undefined> {
     let isWhole = false;
     let failure: ProblemError | undefined;
     let isUnanswered = false;
     try {
       for await (const event of turnEvents(response)) {
-        if (event.name === "accepted" && key) this.#change(key, { id: event.data.user.id });
         this.#on(event);
         isWhole ||= event.name === "result" || event.name === "error";
         if (event.name === "error") failure = new ProblemError(event.data);

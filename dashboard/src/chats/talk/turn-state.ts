@@ -34,7 +34,7 @@ export function afterTurnEvent(state: FeedState, event: TurnEvent): Partial<Feed
       const { turn_id: turnId, user } = event.data;
       return {
         messages: withMessage(messages, user),
-        waiting: withoutWaiting(waiting, user, messages),
+        waiting: withoutWaiting(waiting, user.id),
         live: { turnId, ...nothingSaid, isStopping: live?.isStopping ?? false },
         followed: { turnId, key: newKey() },
         notices: [],
@@ -78,7 +78,7 @@ export function afterMessage(
     if (isOfLive && isStep && live.isBroken !== true) return {};
     return {
       messages: withAnswer(messages, message),
-      waiting: message.role === "user" ? withoutWaiting(waiting, message, messages) : waiting,
+      waiting: message.role === "user" ? withoutWaiting(waiting, message.id) : waiting,
       live: isOfLive && !isStep ? undefined : live,
     };
   }

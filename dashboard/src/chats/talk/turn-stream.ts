@@ -1,6 +1,6 @@
 // The events of a turn: server-sent events in the response to a POST, which EventSource cannot send.
 import { ProblemError } from "../../api/client.ts";
-import type { Message, TurnEvents } from "../../api/openapi-types.ts";
+import type { TurnEvents } from "../../api/openapi-types.ts";
 
 export type TurnEvent = {
   [Name in keyof TurnEvents]: { readonly name: Name; readonly data: TurnEvents[Name] };
@@ -34,18 +34,14 @@ export async function* turnEvents(response: Response): AsyncGenerator<TurnEvent,
  * Waits until a message behind another turn is refused, or is not: its turn has an event of its own. If
  * the connection breaks, the message may be queued all the same.
  *
- * @returns the message, if it is stored.
  * @throws ProblemError it was refused.
  */
-export async function settled(
-  response: Response,
-  controller: AbortController,
-): Promise<Message | undefined> {
+export async function settled(response: Response, controller: AbortController): Promise<void> {
   const timer = setTimeout(() => controller.abort(), settleMs);
   try {
     for await (const event of turnEvents(response)) {
       if (event.name === "error") throw new ProblemError(event.data);
-      return event.name === "accepted" ? event.data.user : undefined; // the feed follows its turn
+      break; // it began: the feed follows it
     }
   } catch (error) {
     if (error instanceof ProblemError) throw error;
@@ -53,7 +49,6 @@ export async function settled(
     clearTimeout(timer);
     controller.abort();
   }
-  return undefined;
 }
 
 /** `undefined` for a comment. Nothing here is read from `id` and `retry`: the server sends none. */
