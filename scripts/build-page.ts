@@ -64,8 +64,8 @@ function compress(folder: string): void {
 /** Moves a finished page to where it is served from, unless another process was faster. */
 function putInPlace(made: string, stamp: string): void {
   while (builtFrom(web) !== stamp) {
-    rmSync(web, { recursive: true, force: true });
     try {
+      rmSync(web, { recursive: true, force: true });
       renameSync(made, web);
     } catch (error) {
       if (!["ENOTEMPTY", "EEXIST"].includes(codeOf(error))) throw error;
