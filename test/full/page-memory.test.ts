@@ -167,7 +167,7 @@ test("an edit is kept over a reload, and one that others overtook is not lost", 
 });
 
 test("what is typed while something is being saved stays, and a second press changes nothing", async (t) => {
-  await onMemory(t, {}, async ({ page }, _, home) => {
+  await onMemory(t, {}, async ({ page, errors }, _, home) => {
     let held = gate();
     await page.route("**/api/{persona,facts}", async (route) => {
       if (route.request().method() === "POST") await held.until;
@@ -211,6 +211,13 @@ test("what is typed while something is being saved stays, and a second press cha
     await page.waitForTimeout(200);
     await hasCount(page.getByRole("alert"), 0);
     assert.equal(read(home, "facts.md"), `${firstFact}\nGreen tea.\n`);
+
+    // Another fact is changed while one is on its way.
+    await page.getByRole("button", { name: "Remove: Green tea." }).click();
+    await page.getByRole("button", { name: `Remove: ${firstFact}` }).click();
+    held.open(); // also for the second one when it is tried again
+    await hasCount(page.getByRole("listitem").filter({ hasText: /tea/ }), 0);
+    assert.match(errors.splice(0).join(), /^[^,]*409 \(Conflict\)$/, "the second was tried again");
   });
 });
 
