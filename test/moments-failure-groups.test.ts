@@ -251,6 +251,16 @@ test("a package that is taken back while an export chooses is not in it", async 
   assert.deepEqual([rows, skipped], [[], [{ name, reason: "retracted" }]]);
 });
 
+test("a package whose words are hidden while an export writes is not in it", async () => {
+  const world = await MomentsWorld.open();
+  world.say(...joke);
+  const name = await world.react();
+  let asked = 0;
+  const removed = async () => (++asked > 1 ? ("removed_message" as const) : undefined);
+  const { rows, skipped } = await world.export({ format: "kto", removed });
+  assert.deepEqual([rows, skipped], [[], [{ name, reason: "removed_message" }]]);
+});
+
 // Case 18: each switch of consent.
 const agreed = (without: string): ConsentInput => ({ ...everything, [without]: false });
 const switches: readonly (readonly [
