@@ -51,8 +51,6 @@ export async function feedTurn(turn: Turn, recorder: MomentRecorder): Promise<vo
   let isRegenerated = turn.retryId !== undefined;
   /** The message that was fed last. */
   let fed: string | undefined;
-  /** That was taken away, as where the chat was cleared: what still comes of the answer is not judged. */
-  let isGone = false;
   const feed = (message: Parameters<MomentRecorder["message"]>[0]) => {
     fed = message.id;
     recorder.message(message);
@@ -69,18 +67,17 @@ export async function feedTurn(turn: Turn, recorder: MomentRecorder): Promise<vo
         turnId = item.user.turn ?? item.user.id;
         feed({ ...transcriptMessage(chatId, item.user), turnId });
       } else if (item.type === "text") {
-        isGone ||= fed !== undefined && !recorder.has(chatId, fed);
-        if (isGone) continue;
+        // It was taken away, as where the chat was cleared: what still comes of the answer is not judged.
+        if (fed !== undefined && !recorder.has(chatId, fed)) continue;
         begins();
         text += item.text;
         feed({ role: "assistant", text, id: answer, chatId, turnId, live: true });
       } else if (item.type === "message") {
-        const { id, role, content, hidden = false } = item.message;
+        const { id, role, content, hidden } = item.message;
         if (role !== "assistant" || content === "") continue;
         begins();
         // It came out under the answer's id. A person who hides it names the message that it is in now.
         recorder.removeWords(chatId, answer);
-        isGone = hidden;
         if (!hidden) feed({ role, text: content, id, chatId, turnId });
         text = "";
       } else if (item.type === "result") {
