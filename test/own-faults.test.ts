@@ -278,12 +278,19 @@ test("a watcher that throws is in the log, and ends no turn, session or consent"
   };
   turns.onTurn(fails);
   throughline.sessions.onEnd(fails);
+  let heard = 0;
+  const watchAgain = () => {
+    off();
+    if (++heard < 10) off = turns.onTurn(watchAgain);
+  };
+  let off = turns.onTurn(watchAgain);
   moments.onAgreed((() => Promise.reject(new Error("watched badly"))) as () => void);
   const { outcome } = await turns.submit("a", { content: "Hello" }).done;
   const { generation } = await throughline.sessions.reset("a");
   await moments.agree({ messages: false });
   const kept = JSON.parse(readFileSync(join(home, "consent.json"), "utf8"));
   assert.deepEqual([outcome, generation, kept.messages], ["answered", 2, false]);
+  assert.equal(heard, 1, "one that watches again hears of the next turn");
   const failed = log.at("error").map(({ says, message }) => [says, message]);
   assert.deepEqual(failed, Array(3).fill(["a watcher failed", "watched badly"]));
 });

@@ -413,16 +413,17 @@ for (const [what, wording, mebibytes] of [
 const silence = { ...words, messages: false };
 
 test("of what is withdrawn and cannot be kept words alone are agreed to, what is granted changes nothing", async (t) => {
-  for (const [before, now, after] of [
-    [everything, words, initialConsent],
-    [words, everything, words],
-    [words, silence, initialConsent],
-    [undefined, words, initialConsent],
-    [silence, { ...everything, messages: false }, silence],
+  for (const [before, now, after, call] of [
+    [everything, words, initialConsent, "write"],
+    [words, everything, words, "write"],
+    [words, silence, initialConsent, "write"],
+    [undefined, words, initialConsent, "write"],
+    [silence, { ...everything, messages: false }, silence, "write"],
+    [everything, silence, silence, "syncDirectory"], // it is in its place
   ] as const) {
     const path = newHome(t);
     if (before) await kept(path).keep(before);
-    const full = faultyDisk(realDisk, { fault: "ENOSPC", at: 1, repeat: "forever", call: "write" });
+    const full = faultyDisk(realDisk, { fault: "ENOSPC", at: 1, repeat: "forever", call });
     const consent = kept(path, full);
     await consent.read();
     await assert.rejects(consent.keep(now), { code: "THROUGHLINE_UNAVAILABLE" });

@@ -109,7 +109,8 @@ export class Feed {
   async load(): Promise<void> {
     if (this.state.status === "failed") this.#set({ status: "loading" });
     try {
-      const [known, wasBegun] = [this.state.messages, this.#isBegun];
+      const known = this.state.messages;
+      const wasBegun = this.#isBegun;
       const read = ++this.#begunReads;
       const page = await this.#eventsWhileReading.during(() => readPage(this.chatId));
       if (read < this.#shownRead) return;

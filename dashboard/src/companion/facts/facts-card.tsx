@@ -108,10 +108,11 @@ function FactList({ facts }: { readonly facts: Facts }) {
   const onTheirWay = useRef(new Set<string>());
   /** A second press while the first is on its way does nothing. */
   const make = (change: FactChange) => {
-    const [key, all] = [JSON.stringify(change), onTheirWay.current];
-    if (all.has(key)) return never;
-    all.add(key);
-    return save.mutateAsync(change).finally(() => all.delete(key));
+    const key = JSON.stringify(change);
+    const { current } = onTheirWay;
+    if (current.has(key)) return never;
+    current.add(key);
+    return save.mutateAsync(change).finally(() => current.delete(key));
   };
   const canEdit = facts.editable && facts.problem === null;
   const left = facts.lines.filter(({ used }) => used !== "whole").length;
