@@ -71,8 +71,7 @@ export function addMessageRoutes(router: Router): void {
     id: "listMatches",
     query: () => z.strictObject({ query: query(), prefix: prefix() }),
     summary: "Find the messages of one chat that contain every word, newest first",
-    description:
-      "At most 1,000. Cleared and taken-back messages are left out. An erased one leaves a mark, `redacted`.",
+    description: "At most 1,000. Cleared, taken-back and erased messages are left out.",
     answers: {
       200: { says: "The messages, without their text.", schema: schemaOf("matches") },
     },
