@@ -198,7 +198,7 @@ function addPackages(router: Router, moments: Moments): void {
     id: "getFeedback",
     params: name,
     summary: "Get one package: its record, its words, its state",
-    description: "404, like its files, if a message in it was hidden or erased since.",
+    description: "404, like its files, if a message in it was erased since.",
     answers: { 200: answer("The package.", "onePackage") },
     answer: async ({ params }) => packageAnswer(await readShown(router, moments, params.name)),
   });
@@ -247,8 +247,7 @@ function addPackageChanges(router: Router, moments: Moments): void {
     params: name,
     body: retraction,
     summary: "Take a reaction back: the package stays, and no export has it",
-    description:
-      "404 if a message in it was hidden or erased since; it is taken back all the same.",
+    description: "404 if a message in it was erased since; it is taken back all the same.",
     answers: {
       200: answer("The package.", "onePackage"),
       202: answer("It is not here: the mark will be sent to the bucket.", "retractedThere"),

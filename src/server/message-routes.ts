@@ -96,7 +96,7 @@ function addAppend(router: Router): void {
     summary: "Store messages at the end of a chat, and ask no model",
     description:
       "All or none, in their order. Creates the chat on first use. A message that the chat holds under the " +
-      "same id, with the same role and content, is not stored again, also once it was hidden or taken " +
+      "same id, with the same role and content, is not stored again, also once it was taken " +
       "back; with another role or content it is 409. Give each message an id if you repeat requests. " +
       "A turn that runs continues, and its reply comes after these messages. Fields of your own are kept. " +
       "What is new and was said within 60 s of now is heard as in a turn: working memory, the moment's " +
@@ -178,7 +178,7 @@ function addAttachment(router: Router): void {
     summary: "Get a file that was sent with a message",
     description:
       "PNG, JPEG, GIF and WebP pictures may be shown in a page. Every other file is a download. 404 once the " +
-      "message was hidden, taken back, erased or cleared, or its chat forgotten.",
+      "message was taken back, erased or cleared, or its chat forgotten.",
     answers: {
       200: { says: "The bytes.", types: ["application/octet-stream", ...pictureTypes] },
       304: { says: "The bytes are those that `If-None-Match` names." },

@@ -74,7 +74,7 @@ function addMessage(router: Router): void {
       "it is 502, and the message is kept: it can be answered until the next message.\n\nThe same " +
       "`Idempotency-Key` (1 to 255 printable ASCII characters) is the same message for good: its " +
       "turn is joined or its answer sent again, and a turn that failed is tried again. With " +
-      "other content or other files it is 409, also once it or its answer was hidden, taken back, erased or cleared, or " +
+      "other content or other files it is 409, also once it or its answer was taken back, erased or cleared, or " +
       "its chat forgotten.",
     answer: async ({ params, body, files }, context) => {
       const key = context.req.header("idempotency-key");
@@ -104,7 +104,7 @@ function addRetry(router: Router): void {
     description:
       `${streams} The last reply stays in the log, hidden, once the new one is stored, and can be chosen ` +
       "again. 409: an answer is being generated, or the message has none. The same `Idempotency-Key` is the same retry, also " +
-      "once more was said; it is 409 where its answer was hidden, erased or cleared since.",
+      "once more was said; it is 409 where its answer was taken back, erased or cleared since.",
     answer: async ({ params, body }, context) => {
       const key = context.req.header("idempotency-key");
       const { message_id, provider, model } = body;
@@ -128,7 +128,7 @@ function addChoice(router: Router): void {
       "Of the newest message, whose shown reply has the ids of all as `variants` in the newest page. The " +
       "chosen one is shown, exported, copied into forks and sent to models from then on, with its tool calls; " +
       "the others are hidden. 409: more was said since (fork the chat at this reply instead), something is " +
-      "being answered or has no answer, or this reply was hidden, taken back, erased or cleared. Can be repeated.",
+      "being answered or has no answer, or this reply was taken back, erased or cleared. Can be repeated.",
     answers: { 200: { says: "The reply that is shown now.", schema: schemaOf("message") } },
     answer: async ({ params }) => {
       const { id: chat_id, message_id } = params;

@@ -51,7 +51,7 @@ async function assertApart({ out, replace }: ExportFlags, home: string): Promise
   throw wrongUsage(`--out ${out} contains the home ${home}, which --replace would remove`);
 }
 
-/** A package with a message that was hidden or erased is not shown over HTTP; nor is one of a chat that cannot be read. */
+/** A package with a message that was erased is not shown over HTTP; nor is one of a chat that cannot be read. */
 async function removedReason(routes: Routes, name: string): Promise<SkipReason | undefined> {
   try {
     await routes.json(`/api/feedback/${name}`);

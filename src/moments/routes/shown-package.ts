@@ -11,7 +11,7 @@ import type { packageFilter } from "./schemas.ts";
  * Reads a package that may be shown. A package is deleted with a message that it holds. One that was not
  * reached then, such as one that a backup brought back, is not shown.
  *
- * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is none, or a message in it was hidden or erased.
+ * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`: there is none, or a message in it was erased.
  */
 export async function readShown(
   { ports }: Router,
@@ -26,10 +26,10 @@ export async function readShown(
 }
 
 const withheld =
-  "a message in this package was hidden or erased: delete the package, or hide the message again";
+  "a message in this package was erased: delete the package, or erase the message again";
 
 const notKnown =
-  "the chat of this package cannot be read: whether a message in it was hidden or erased is not known";
+  "the chat of this package cannot be read: whether a message in it was erased is not known";
 
 /** What a list shows of a package; a string: why it shows nothing of what was judged. */
 export async function listedManifest(
