@@ -68,7 +68,7 @@ export async function startCompanion(
   return run as Companion;
 }
 
-/** Without a run: what the companion keeps of a chat is removed with the chat, and nothing else happens. */
+/** Removes what the companion keeps of a chat with the chat, and starts no run. */
 export async function extendWithCompanion(throughline: Throughline): Promise<void> {
   checkArgument(throughline, "throughline", aThroughline);
   await throughline.extend(name, async () => new CompanionExtension(throughline, undefined));

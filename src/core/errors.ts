@@ -1,4 +1,4 @@
-/** Codes are API: renaming one is a major release. Messages are for people and may change. */
+/** The codes of all errors. They are API: renaming one is a major release. Messages are for people and may change. */
 export const errorCodes = {
   THROUGHLINE_BUSY: {
     status: 503,

@@ -86,7 +86,7 @@ export async function startMoments(
   return (kept as Kept).moments;
 }
 
-/** Keeps nothing: what the home has of a chat is removed with the chat, and nothing else happens. */
+/** Removes what the home has of a chat with the chat, and keeps no moments. */
 export async function extendWithMoments(throughline: Throughline): Promise<void> {
   checkArgument(throughline, "throughline", aThroughline);
   await throughline.extend(name, async () => new MomentsExtension(throughline, undefined));

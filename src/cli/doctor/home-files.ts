@@ -20,7 +20,7 @@ export const isOfProcess = (name: string) =>
   name === journalFolder;
 
 /** Where a feature keeps what is no log and no document of ours, also where it is called like one. */
-const otherFolders = /^(quarantine|feedback|outbox)\//;
+const otherFolders = /^(quarantine|feedback)\//;
 
 export const isLog = (path: string) =>
   /^([^/]+\/)?[^/]+\.jsonl$/.test(path) && !otherFolders.test(path);

@@ -44,7 +44,7 @@ type Given = Omit<Words, "id" | "chatId"> & { readonly id?: string | undefined }
 const maxRetryIdBytes = 36;
 
 /**
- * Turns: a user message, what a model does with it, the assistant message. One at a time per chat,
+ * User messages, what models do with them, and the assistant messages. One at a time per chat,
  * also where several processes write the chats; the user's words are durable before a model is asked,
  * and the answer is final once it is stored.
  */

@@ -3,7 +3,7 @@ import type { SaveFailure } from "../package/package-sink.ts";
 import type { Reduced } from "../package/record.ts";
 
 /**
- * Why not. Refused, and nothing existed: `busy, duplicate, closed`. Else a save failed:
+ * Why a moment is not saved. Refused, and nothing existed: `busy, duplicate, closed`. Else a save failed:
  * `disk_full, read_only, io` are tried again; `forgotten` is final, and so is `closed` for one that was accepted:
  * there was no time to save it.
  */
