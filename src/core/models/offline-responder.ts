@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { ModelInput } from "../chat/message.ts";
 import { withoutName } from "../chat/person-name.ts";
+import { withoutMarked } from "../chat/turns.ts";
 import type { Responder, ResponderEvent, ResponderRequest, Usage } from "./responder.ts";
 
 interface OfflineResponderOptions {
@@ -46,7 +47,7 @@ const asksWhatWasSaid =
 /** Answers so that a person sees what it is, that the conversation is kept, and how to get a model. */
 function answerTo(messages: readonly ModelInput[], isKept: boolean): string {
   const heard = messages.filter((each) => each.role === "user");
-  const [said = "", before] = heard.map(wordsOf).reverse();
+  const [said = "", ...earlier] = heard.map(wordsOf).reverse();
   // An assistant that only called tools said nothing.
   const isFirst = !messages.some(({ role, content }) => role === "assistant" && content !== "");
   const isAsked = asksWhoIAm.test(said);
@@ -57,7 +58,12 @@ function answerTo(messages: readonly ModelInput[], isKept: boolean): string {
     const it = files.length === 1 ? "it" : "them";
     parts.push(`I got ${names}, but I cannot look into ${it}: I am not a language model.`);
   }
-  if (!isAsked) parts.push(asksWhatWasSaid.test(said) ? recall(before) : echo(said, isKept));
+  if (!isAsked)
+    parts.push(
+      asksWhatWasSaid.test(said)
+        ? recall(earlier.find((words) => words !== ""))
+        : echo(said, isKept),
+    );
   if (isFirst || isAsked) parts.push(introduction(isKept));
   return parts.join(" ");
 }
@@ -87,7 +93,7 @@ function echo(said: string, isKept: boolean): string {
 const namedFiles = /(?:^|\n\n)\[(?:image|audio|video|file): [^\]\n]*\].*$/s;
 
 function wordsOf({ name, content, files = [] }: Extract<ModelInput, { role: "user" }>): string {
-  const text = withoutName(name, content);
+  const text = withoutName(name, withoutMarked(content));
   return files.length === 0 ? text : text.replace(namedFiles, "");
 }
 

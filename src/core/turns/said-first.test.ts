@@ -9,6 +9,7 @@ import {
   scriptedCompanion,
 } from "../../../test/support/scripted-companion.ts";
 import type { FreshnessOptions } from "../chat/freshness.ts";
+import { offlineResponder } from "../models/offline-responder.ts";
 
 const reminder = { role: "assistant", content: "Reminder: dentist at 9" } as const;
 
@@ -35,6 +36,16 @@ test("it stays the start of every request, byte for byte, also of an answer made
   await w.say("Thanks");
   assert.deepEqual(w.asked(1), [opened]);
   assert.deepEqual(w.asked(2), [opened, "assistant: 2", "user: Thanks"]);
+});
+
+test("the built-in responder repeats the words of the person, and no record that goes with them", async () => {
+  const w = await scriptedCompanion(offlineResponder());
+  await w.chats.append(chat, [reminder]);
+  const first = await w.say("Move it to 10");
+  assert.match(first.assistant?.content ?? "", /^You said: "Move it to 10"\. It is kept\./);
+  await w.chats.compact(chat, first.assistant?.seq ?? 0, "They moved it.");
+  const second = await w.say("What did I say?");
+  assert.match(second.assistant?.content ?? "", /^This is the first message of yours/);
 });
 
 const small = 4_096;
