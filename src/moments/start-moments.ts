@@ -19,7 +19,6 @@ import type { Cluster } from "../core/storage/cluster.ts";
 import type { OwnHome } from "../core/storage/storage.ts";
 import type { Throughline } from "../core/throughline.ts";
 import type { Turn } from "../core/turns/turn.ts";
-import type { Selection } from "./directory/whose.ts";
 import { type ForgetReceipt, Moments, openParts, withPackagesOf } from "./moments.ts";
 import { type MomentsOptions, momentsSettings } from "./options.ts";
 import { forgetForgotten, forgetPackagesOf } from "./record/forget-forgotten.ts";
@@ -116,17 +115,20 @@ class MomentsExtension implements Extension {
     const isErased = loss === "erase" && messageId !== undefined;
     if (loss !== "forget" && !isErased) return [];
     const selection = isErased ? { message: { chatId, id: messageId } } : { chatId };
-    const rows = removedOf(await this.#forget(selection));
+    const rows = removedOf(await this.#withPackages((kept) => kept.forget(selection)));
     // A chat that is forgotten leaves a mark, which the others find when they start.
     const { isShared } = this.#throughline.storage.cluster;
     const isForOthers = isShared && messageId !== undefined && !isElsewhere;
     return isForOthers ? [...rows, { unreachable: packagesElsewhere }] : rows;
   }
 
-  async #forget(selection: Selection): Promise<ForgetReceipt | undefined> {
-    if (this.kept !== undefined) return this.kept.moments.forget(selection);
+  /** Works with what is kept now, or else with the packages that the home has. */
+  async #withPackages<T>(
+    work: (kept: Pick<Moments, "packages" | "forget">) => Promise<T>,
+  ): Promise<T | undefined> {
+    if (this.kept !== undefined) return work(this.kept.moments);
     const home = this.#throughline.storage.ownHome;
-    return home && withPackagesOf(home, ({ forget }) => forget(selection));
+    return home && withPackagesOf(home, work);
   }
 
   async preview(): Promise<TurnPart> {
@@ -134,12 +136,11 @@ class MomentsExtension implements Extension {
   }
 
   async catchUp(read: () => Promise<ForgottenChats>): Promise<void> {
-    const { chats, storage } = this.#throughline;
+    const { chats } = this.#throughline;
     if (this.kept !== undefined) return forgetForgotten(this.kept.moments, chats, read);
     const forgotten = await read();
-    const home = storage.ownHome;
-    if (home === undefined || forgotten.isEmpty) return;
-    await withPackagesOf(home, (packages) => forgetPackagesOf(packages, chats, forgotten));
+    if (forgotten.isEmpty) return;
+    await this.#withPackages((kept) => forgetPackagesOf(kept, chats, forgotten));
   }
 
   heard(chatId: string, message: StoredMessage): void {

@@ -193,7 +193,8 @@ class Machine {
       const { targetError } = this.uploader;
       if (targetError !== null && targetError.class !== "retry") return;
       const { packages } = this;
-      const asked = (await packages.tombstone(name)) ?? (await packages.status(name))?.upload;
+      const found = await packages.asked(name);
+      const asked = found && "places" in found ? found : found?.upload;
       if (asked === undefined || asked.state === "done" || asked.state === "dead") return;
       // A busy server may say that it is to be asked again.
       assert.ok(performance.now() < until, JSON.stringify([asked, targetError?.note]));

@@ -10,6 +10,7 @@ import { placeOf } from "../../src/moments/directory/names.ts";
 import { PackageDirectory } from "../../src/moments/directory/package-directory.ts";
 import { Child } from "./command-line.ts";
 import { killChild } from "./killed.ts";
+import { notingRepairs } from "./package-workload.ts";
 
 export interface ExitPlan {
   readonly path: string;
@@ -90,7 +91,7 @@ async function startAgain(plan: ExitPlan) {
   const reports: RepairReport[] = [];
   const packages = await PackageDirectory.open({
     path: plan.path,
-    report: (report) => reports.push(report),
+    logger: notingRepairs(reports),
   });
   const { packages: listed, next } = await packages.list({ limit: 500 });
   const foreign = fs.readdirSync(plan.path).filter((entry) => placeOf(entry) === undefined);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
+import { type Logger, silentLogger } from "../../src/core/logger.ts";
 import type { Disk } from "../../src/core/storage/disk/disk.ts";
 import type { RepairReport } from "../../src/core/storage/storage.ts";
 import type { PackageDirectoryOptions } from "../../src/moments/directory/names.ts";
@@ -13,7 +14,7 @@ import {
   packageName,
   packageStamp,
 } from "../../src/moments/package/package-name.ts";
-import type { AudioRef, SealedMoment } from "../../src/moments/package/package-sink.ts";
+import type { SealedMoment } from "../../src/moments/package/package-sink.ts";
 import {
   feedbackSchema,
   type PackageMessage,
@@ -118,12 +119,16 @@ export function jpegOf(number: number, index: number, bytes: number): Uint8Array
   return Uint8Array.from([...head, ...body, 0xff, 0xd9]);
 }
 
-function soundOf(number: number, samples: number): AudioRef {
-  const all = Int16Array.from({ length: samples }, (_, at) => (at * 13 + number) % 30_000);
-  // The first block has been trimmed, and the last one is not full.
-  const pcm = [all.subarray(0, 15_900)];
-  for (let at = 15_900; at < samples; at += 16_000) pcm.push(all.subarray(at, at + 16_000));
-  return { pcm, samples };
+function soundOf(number: number, samples: number): Int16Array {
+  return Int16Array.from({ length: samples }, (_, at) => (at * 13 + number) % 30_000);
+}
+
+/** Notes what was not as it was left. */
+export function notingRepairs(reports: RepairReport[]): Logger {
+  const warn = (fields: { readonly repair?: RepairReport }) => {
+    if (fields.repair !== undefined) reports.push(fields.repair);
+  };
+  return { ...silentLogger, warn };
 }
 
 export interface Opened {
@@ -141,7 +146,7 @@ export async function openPackages(
   let ids = 0;
   const packages = await PackageDirectory.open({
     ...{ disk, path, clock, newId: () => `id${ids++}` },
-    report: (report) => reports.push(report),
+    logger: notingRepairs(reports),
     ...options,
   });
   return { packages, reports, clock };

@@ -58,7 +58,7 @@ export async function listHome(disk: Disk, home: string) {
 
 /** A package that is being written or deleted, or an attachment that is being written: it does not count. */
 const isUnfinished = (path: string) =>
-  /^feedback\/[^/]+\.(partial|deleting)$|^chats\/[^/]+\.files\/[^/]+\.tmp-/.test(path);
+  /^feedback\/[^/]+\.partial$|^chats\/[^/]+\.files\/[^/]+\.tmp-/.test(path);
 
 /** Finds where a file of the home really is: own files may be links. */
 export async function realPlace(home: string, name: string): Promise<string> {

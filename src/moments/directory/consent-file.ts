@@ -11,7 +11,7 @@ import {
 import { jsonOf } from "../package/manifest.ts";
 import type { Consent } from "../package/record.ts";
 import { consentSwitches, initialConsent, readConsent } from "../record/consent.ts";
-import { isNoFile, readWhole } from "./names.ts";
+import { readIfFile } from "./names.ts";
 import { writeJson } from "./notes.ts";
 
 interface Ports extends FilePorts {
@@ -38,13 +38,13 @@ export class KeptConsent {
   async read(): Promise<Consent | undefined> {
     const { disk, logger } = this.#ports;
     try {
-      const bytes = await readWhole(disk, this.#path);
-      // Larger than anything of ours is not absent.
+      const bytes = await readIfFile(disk, this.#path);
+      // Larger than anything of ours, a folder, a link or a pipe is not absent.
       const isNone = bytes === undefined && !(await isThere(disk, this.#path));
       this.#kept = isNone ? undefined : readConsent(bytes && jsonOf(bytes));
     } catch (error) {
-      // Torn, or somebody wrote it by hand, or it is a folder, a link or a pipe.
-      if (!isThroughlineError(error, "THROUGHLINE_INVALID") && !isNoFile(error)) throw error;
+      // Torn, or somebody wrote it by hand, or it is no file.
+      if (!isThroughlineError(error, "THROUGHLINE_INVALID")) throw error;
       logger.warn({ file: "consent.json" }, "it is not known what was agreed to: ask again");
     }
     return this.#kept;

@@ -3,11 +3,11 @@
 import { join } from "node:path";
 import { absent, invalid } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
-import type { KeyedMutex } from "../../core/mutex.ts";
 import { sha256 } from "../../core/sha256.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import {
   audioFile,
+  audioFormat,
   frameFile,
   messagesBytes,
   messagesFile,
@@ -16,7 +16,7 @@ import {
 } from "../package/content.ts";
 import { jsonOf } from "../package/manifest.ts";
 import { makeUuidV7, packageId, packageName, packageStamp } from "../package/package-name.ts";
-import { type AudioRef, audioRateHz, type SealedMoment } from "../package/package-sink.ts";
+import type { SealedMoment } from "../package/package-sink.ts";
 import {
   type FrameEntry,
   feedbackSchema,
@@ -59,7 +59,6 @@ const noConsent = { upload: false, export: false, by: null } as const;
  */
 export async function importSeed(
   ports: PackagePorts,
-  changes: KeyedMutex,
   folder: string,
   { consent = noConsent }: SeedImportOptions,
 ): Promise<ImportedSeed> {
@@ -81,7 +80,7 @@ export async function importSeed(
     sealed_timestamp: secondsNow(ports.clock),
     num_messages: messages.length,
     num_frames: pictures.length,
-    audio_samples: audio?.samples ?? 0,
+    audio_samples: audio?.length ?? 0,
     consent: {
       messages: true,
       frames: pictures.length > 0,
@@ -101,18 +100,15 @@ export async function importSeed(
     },
     frames: pictures.map(({ entry }) => entry),
     audio: audio && {
-      file: audioFile,
-      rate_hz: audioRateHz,
-      channels: 1,
-      bits: 16,
-      samples: audio.samples,
+      ...audioFormat,
+      samples: audio.length,
       start_t_ms: null,
       source_t_ms: null,
     },
   };
   const frames = pictures.map(({ jpeg }) => jpeg);
   const moment: SealedMoment = { record, messages, frames, audio };
-  const isNew = await changes.run(record.name, () => saveCopy(ports, moment));
+  const isNew = await ports.changes.run(record.name, () => saveCopy(ports, moment));
   return { name: record.name, isNew, leftOut };
 }
 
@@ -207,7 +203,7 @@ function messageOf(item: Json, seq: number): PackageMessage | undefined {
   };
 }
 
-async function readSound(disk: Disk, folder: string, leftOut: LeftOut[]): Promise<AudioRef | null> {
+async function readSound(disk: Disk, folder: string, leftOut: LeftOut[]) {
   const bytes = await readWhole(disk, join(folder, audioFile));
   if (bytes === undefined) return null;
   const samples = Math.floor((bytes.length - wavHeaderBytes) / 2);
@@ -218,7 +214,7 @@ async function readSound(disk: Disk, folder: string, leftOut: LeftOut[]): Promis
     return null;
   }
   const sound = Uint8Array.from(bytes.subarray(wavHeaderBytes, wavHeaderBytes + samples * 2));
-  return { pcm: [new Int16Array(sound.buffer)], samples };
+  return new Int16Array(sound.buffer);
 }
 
 async function readFrames(disk: Disk, folder: string, leftOut: LeftOut[]) {

@@ -5,20 +5,19 @@ import type { Clock } from "../../core/clock.ts";
 import { absent, invalid } from "../../core/errors.ts";
 import type { NewId } from "../../core/ids.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { KeyedMutex } from "../../core/mutex.ts";
 import type { Disk, DiskEntry } from "../../core/storage/disk/disk.ts";
 import { readExactly } from "../../core/storage/files/batch-reader.ts";
 import { isCode, isThere, readFrom, unlessAbsent } from "../../core/storage/files/file-ports.ts";
-import type { RepairReport } from "../../core/storage/storage.ts";
 import { isPackageName } from "../package/package-name.ts";
 import type { UploadTarget } from "../package/record.ts";
 
 const ofSeed = /^\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}_[a-z]{1,32}_fb_[0-9a-f]{6}$/;
 
-/** The endings that a package's name gets: none, while it is made, when it is removed, and beside it. */
+/** The endings that a package's name gets: none, while it is made or removed, and beside it. */
 const endings = {
   package: "",
   partial: ".partial",
-  deleting: ".deleting",
   status: ".status.json",
   tombstone: ".tombstone.json",
 } as const;
@@ -54,8 +53,6 @@ export interface PackageDirectoryOptions {
   readonly clock?: Clock | undefined;
   readonly newId?: NewId | undefined;
   readonly logger?: Logger;
-  /** Told of everything that was not as it was left. @default the logger */
-  readonly report?: (report: RepairReport) => void;
   /** Throws when this process is no longer the one writer. Called before each step that counts. */
   readonly guard?: () => void;
   /** How many bytes packages can still take there; it may be wrong. Default: not known, and writing will show. */
@@ -70,6 +67,8 @@ export interface PackagePorts
     Pick<PackageDirectoryOptions, "freeSpace" | "upload"> {
   /** Directories in which a name was changed and whose sync failed: see `syncNames`. */
   readonly unsyncedNames: Set<string>;
+  /** One change of a package at a time. */
+  readonly changes: KeyedMutex;
   sender: Sender | undefined;
 }
 
@@ -150,9 +149,13 @@ export async function readWhole(disk: Disk, path: string): Promise<Buffer | unde
   });
 }
 
-/** Something is there that is no file: a directory, a pipe, or a link, which is never followed. */
-export const isNoFile = (error: unknown): boolean =>
-  isCode(error, "EISDIR", "ELOOP", "ENOTDIR", "ENXIO");
+/** The same. `undefined` also for a directory, a pipe, or a link, which is never followed. */
+export async function readIfFile(disk: Disk, path: string): Promise<Buffer | undefined> {
+  return readWhole(disk, path).catch((error) => {
+    if (!isCode(error, "EISDIR", "ELOOP", "ENOTDIR", "ENXIO")) throw error;
+    return undefined;
+  });
+}
 
 /** A failure in a word, for logs: its code, or its name. */
 export function codeOf(error: unknown): string {

@@ -133,7 +133,7 @@ const halves: readonly [what: string, made: () => Promise<SimulatedDisk>][] = [
     "a begun deletion",
     () =>
       killedBefore(
-        ({ call, path: at }) => call === "unlink" && at.includes(".deleting"),
+        ({ call, path: at }) => call === "unlink" && at.includes(".partial"),
         async (on) => (await saveFirst(on)).delete({ name: names.first }),
       ),
   ],

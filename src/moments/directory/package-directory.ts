@@ -5,7 +5,6 @@ import { randomId } from "../../core/ids.ts";
 import { silentLogger } from "../../core/logger.ts";
 import { KeyedMutex } from "../../core/mutex.ts";
 import { realDisk } from "../../core/storage/disk/disk.ts";
-import type { RepairReport } from "../../core/storage/storage.ts";
 import { packageId } from "../package/package-name.ts";
 import type { PackageSink, Saved, SealedMoment } from "../package/package-sink.ts";
 import type { PackageRecord, PackageStatus, Tombstone, UploadError } from "../package/record.ts";
@@ -38,9 +37,11 @@ import { type PurgeReport, purge, type RetentionLimits, releasePackage } from ".
 import { occupantOf, savePackage } from "./save-package.ts";
 import { type OwnedPackage, ownedPackages, ownersOf, type Selection } from "./whose.ts";
 
-/** What tells one thing that is to be sent of a package from another: where to delete it, or that it is retracted. */
-const askedIn = (asked: Tombstone | PackageStatus) =>
-  "places" in asked ? asked.places : asked.retracted;
+/** What is to be sent of a package: by its tombstone, or else by its status. */
+export type Asked = Tombstone | PackageStatus;
+
+/** What tells one thing that is to be sent from another: where to delete it, or that it is retracted. */
+const askedIn = (asked: Asked) => ("places" in asked ? asked.places : asked.retracted);
 
 /** Who marks a package, and why. */
 export interface Mark {
@@ -54,7 +55,6 @@ export interface Mark {
  */
 export class PackageDirectory extends PackageReader implements PackageSink {
   readonly #ports: PackagePorts;
-  readonly #changes = new KeyedMutex();
   /** The names of what is being saved at this moment. */
   readonly #saving = new Set<string>();
   /** Packages that are here, or noted to be in a bucket alone, by their ids. */
@@ -63,18 +63,14 @@ export class PackageDirectory extends PackageReader implements PackageSink {
   #closing: Promise<void> | undefined;
 
   private constructor(options: PackageDirectoryOptions) {
-    const { logger = silentLogger } = options;
-    const note = (repair: RepairReport) => {
-      logger.warn({ repair }, "a package was not as it was left");
-    };
     const ports: PackagePorts = {
       ...options,
-      logger,
+      logger: options.logger ?? silentLogger,
       clock: options.clock ?? systemClock,
       newId: options.newId ?? randomId,
       disk: options.disk ?? realDisk,
       guard: options.guard ?? (() => undefined),
-      report: options.report ?? note,
+      changes: new KeyedMutex(),
       sender: undefined,
       unsyncedNames: new Set(),
     };
@@ -106,7 +102,7 @@ export class PackageDirectory extends PackageReader implements PackageSink {
     checkName(record.name);
     // From this line on a deletion waits for it.
     this.#saving.add(record.name);
-    const saved = await this.#changes
+    const saved = await this.#ports.changes
       .run(record.name, () => savePackage(this.#ports, moment, signal))
       .finally(() => this.#saving.delete(record.name));
     this.#learn(saved.name, true);
@@ -140,7 +136,7 @@ export class PackageDirectory extends PackageReader implements PackageSink {
     supersededBy: string | null = null,
   ): Promise<PackageStatus> {
     const { sender } = this.#ports;
-    const status = await this.#change(name, (before, timestamp) => {
+    const status = await this.#changeStatus(name, (before, timestamp) => {
       if (before.retracted !== null) return before;
       const retracted = { timestamp, ...mark, superseded_by: supersededBy };
       // What was withheld has no copy that a mark could go beside.
@@ -155,7 +151,7 @@ export class PackageDirectory extends PackageReader implements PackageSink {
 
   /** Keeps a package from every retention; `null` lets it go again. */
   async preserve(name: string, mark: Mark | null): Promise<PackageStatus> {
-    return this.#change(name, (status, timestamp) => ({
+    return this.#changeStatus(name, (status, timestamp) => ({
       ...status,
       preserved: mark === null ? null : (status.preserved ?? { timestamp, ...mark }),
     }));
@@ -182,9 +178,9 @@ export class PackageDirectory extends PackageReader implements PackageSink {
 
   /** Notes that the bucket agrees: it has the package, and the retraction `sent` if there was one. */
   async sent(name: string, sent: PackageStatus["retracted"] = null): Promise<void> {
-    const change =
-      (isHere: boolean): ChangeStatus =>
-      (status, timestamp) => {
+    await this.#changing(name, async () => {
+      const isHere = await this.has(name);
+      const change: ChangeStatus = (status, timestamp) => {
         const { upload, uploaded, retracted } = status;
         if (upload === undefined) return status;
         // From memory it went where its status says, whatever is configured by now.
@@ -198,9 +194,7 @@ export class PackageDirectory extends PackageReader implements PackageSink {
           upload: { ...upload, target, state, error: null },
         };
       };
-    await this.#changing(name, async () => {
-      const isHere = await this.has(name);
-      await changeStatus(this.#ports, name, change(isHere), true);
+      await changeStatus(this.#ports, name, change, true);
       this.#learn(name, isHere);
     });
   }
@@ -209,18 +203,17 @@ export class PackageDirectory extends PackageReader implements PackageSink {
    * Notes why an attempt failed at what is to be sent. `dead`: no other follows by itself. Something else that was
    * asked for since, such as a deletion, has not failed.
    *
-   * @param asked the tombstone or the status that was to be done.
+   * @param asked what was to be done.
    */
   async failed(
     name: string,
-    asked: Tombstone | PackageStatus,
+    asked: Asked,
     note: { readonly state: "failed" | "dead"; readonly error: UploadError },
   ): Promise<void> {
     await this.#changing(name, async () => {
-      const tombstone = await readTombstone(this.#ports, name);
-      const now = tombstone ?? (await readStatus(this.#ports, name));
+      const now = await this.asked(name);
       if (now === undefined || !isDeepStrictEqual(askedIn(now), askedIn(asked))) return;
-      if (tombstone) return writeTombstone(this.#ports, name, { ...tombstone, ...note });
+      if ("places" in now) return writeTombstone(this.#ports, name, { ...now, ...note });
       const change: ChangeStatus = (status) => {
         return { ...status, upload: status.upload && { ...status.upload, ...note } };
       };
@@ -257,9 +250,11 @@ export class PackageDirectory extends PackageReader implements PackageSink {
     return (await this.has(name)) || (await isHere(this.#ports, name, "status"));
   }
 
-  /** What is to be deleted in a bucket, by the name of a package. */
-  tombstone(name: string): Promise<Tombstone | undefined> {
-    return reaching(name, () => readTombstone(this.#ports, name));
+  /** What is to be sent of a package. `undefined`: it is not known. */
+  asked(name: string): Promise<Asked | undefined> {
+    return reaching(name, async () => {
+      return (await readTombstone(this.#ports, name)) ?? (await readStatus(this.#ports, name));
+    });
   }
 
   /** Something is to be deleted in the configured bucket. Durable when it resolves. */
@@ -302,10 +297,8 @@ export class PackageDirectory extends PackageReader implements PackageSink {
     this.#assertOpen();
     if ("name" in selection) checkName(selection.name);
     // What is being saved may be meant: it ends first.
-    for (const name of [...this.#saving]) await this.#changes.run(name, async () => undefined);
-    const receipt = await reaching("the packages", () =>
-      deletePackages(this.#ports, selection, this.#changes),
-    );
+    for (const name of [...this.#saving]) await this.#ports.changes.run(name, async () => {});
+    const receipt = await reaching("the packages", () => deletePackages(this.#ports, selection));
     for (const name of receipt.deleted) this.#known.delete(packageId(name));
     return receipt;
   }
@@ -314,7 +307,7 @@ export class PackageDirectory extends PackageReader implements PackageSink {
   async purge(limits: RetentionLimits): Promise<PurgeReport> {
     this.#assertOpen();
     return reaching("the packages", async () => {
-      const report = await purge(this.#ports, limits, this.#changes);
+      const report = await purge(this.#ports, limits);
       for (const { name } of report.purged) {
         if (await this.knows(name)) this.#learn(name, false);
         else this.#known.delete(packageId(name));
@@ -327,7 +320,7 @@ export class PackageDirectory extends PackageReader implements PackageSink {
   async importSeedPackage(folder: string, options: SeedImportOptions = {}): Promise<ImportedSeed> {
     this.#assertOpen();
     const imported = await reaching("the seed's package", () =>
-      importSeed(this.#ports, this.#changes, folder, options),
+      importSeed(this.#ports, folder, options),
     );
     this.#learn(imported.name, true);
     return imported;
@@ -335,7 +328,7 @@ export class PackageDirectory extends PackageReader implements PackageSink {
 
   /** Finishes what was begun. Changes asked for afterwards reject with `THROUGHLINE_CLOSED`. */
   close(): Promise<void> {
-    this.#closing ??= this.#changes.idle();
+    this.#closing ??= this.#ports.changes.idle();
     return this.#closing;
   }
 
@@ -343,8 +336,8 @@ export class PackageDirectory extends PackageReader implements PackageSink {
     return this.close();
   }
 
-  #change(name: string, change: ChangeStatus, isFromMemory = false): Promise<PackageStatus> {
-    return this.#changing(name, () => changeStatus(this.#ports, name, change, isFromMemory));
+  #changeStatus(name: string, change: ChangeStatus): Promise<PackageStatus> {
+    return this.#changing(name, () => changeStatus(this.#ports, name, change));
   }
 
   /** The older judgement is marked; the newer one names it, so losing the mark loses nothing. */
@@ -381,7 +374,7 @@ export class PackageDirectory extends PackageReader implements PackageSink {
     } catch (error) {
       return Promise.reject(error);
     }
-    return reaching(name, () => this.#changes.run(name, work));
+    return reaching(name, () => this.#ports.changes.run(name, work));
   }
 
   #assertOpen(): void {

@@ -29,11 +29,11 @@ import {
   type Directory,
   entriesOf,
   isHere,
-  isNoFile,
   isSeedName,
   maxFileBytes,
   pathOf,
   placeOf,
+  readIfFile,
   readWhole,
   sizeIfThere,
 } from "./names.ts";
@@ -71,14 +71,8 @@ export interface ReadPackage {
 
 /** The manifest of a package. Its own name must be the one that it is looked up by. */
 export async function readFolder(from: Directory, name: string): Promise<ManifestReading> {
-  let bytes: Buffer | undefined;
-  try {
-    bytes = await readWhole(from.disk, join(pathOf(from, name), manifestFile));
-  } catch (error) {
-    if (!isNoFile(error)) throw error;
-    return damaged("feedback.json is a folder, a link or a pipe, not a file");
-  }
-  if (bytes === undefined) return damaged("there is no feedback.json");
+  const bytes = await readIfFile(from.disk, join(pathOf(from, name), manifestFile));
+  if (bytes === undefined) return damaged("there is no feedback.json, or it is no file");
   const reading = readManifest(bytes);
   if (reading.manifest === undefined || reading.manifest.name === name) return reading;
   return damaged("feedback.json is that of another package");
@@ -98,21 +92,13 @@ async function manifestOf(from: Directory, name: string): Promise<Manifest> {
 export async function readPackage(from: Directory, name: string): Promise<ReadPackage> {
   const manifest = await manifestOf(from, name);
   const incomplete = await differencesIn(from, manifest, "size");
-  const bytes = await bytesIfFile(from, name, messagesFile);
+  const bytes = await readIfFile(from.disk, join(pathOf(from, name), messagesFile));
   const messages = bytes === undefined ? undefined : readMessages(bytes);
   if (messages === undefined && !incomplete.some(({ path }) => path === messagesFile)) {
     incomplete.push({ path: messagesFile, kind: "content", detail: "its messages are damaged" });
   }
   const status = await readStatus(from, name);
   return { manifest, messages: messages ?? [], status, incomplete };
-}
-
-/** `undefined`: there is none, or something that is no file. */
-function bytesIfFile(from: Directory, name: string, file: string): Promise<Buffer | undefined> {
-  return readWhole(from.disk, join(pathOf(from, name), file)).catch((error) => {
-    if (!isNoFile(error)) throw error;
-    return undefined;
-  });
 }
 
 /** A file of a package, or a part of it, as it is sent to a reader. */
@@ -362,8 +348,9 @@ export class PackageReader {
       checkName(name);
       // A path that no manifest can list is that of no package, whatever may be there.
       const isOurs = file === manifestFile || is(pathShape, file);
-      const bytes = isOurs ? await bytesIfFile(this.#from, name, file) : undefined;
-      if (bytes === undefined) throw noSuchFile(name);
+      const { disk } = this.#from;
+      const bytes = isOurs && (await readIfFile(disk, join(pathOf(this.#from, name), file)));
+      if (!bytes) throw noSuchFile(name);
       return bytes;
     });
   }

@@ -10,7 +10,7 @@ import {
 } from "../../core/storage/files/file-ports.ts";
 import { type As, codeOf, type PackagePorts, pathOf, placesIn } from "./names.ts";
 import { isInFlight, readStatus, removeNote } from "./notes.ts";
-import { finishRemoval, removeHere, removeTree } from "./remove.ts";
+import { removeHere, removeTree } from "./remove.ts";
 
 /** How many statuses are read at once: 10,000 took 2.1 s one by one, and 0.8 s so. */
 const statusesAtOnce = 16;
@@ -19,7 +19,8 @@ type Found = ReadonlySet<As>;
 
 /**
  * Makes the directory, if need be, finishes begun deletions, and removes every package that has not got its name yet,
- * with a report: no caller was told that it is kept. Running it again after any interruption comes to the same end.
+ * and says so in the log: no caller was told that it is kept. Running it again after any interruption comes to the same
+ * end.
  *
  * @returns the names of packages that were on their way to a bucket from memory.
  */
@@ -56,25 +57,13 @@ async function recoverName(ports: PackagePorts, name: string, found: Found): Pro
     if (found.size > 1) await removeHere(ports, name);
     return false;
   }
-  if (found.has("deleting")) {
-    await finishRemoval(ports, name);
-    if (!found.has("package")) return false;
-  }
   if (found.has("partial")) await removeHalf(ports, name);
-  return !found.has("package") && found.has("status") && (await removeOrphan(ports, name));
-}
-
-/**
- * Removes the status of a package that was never finished. One that was on its way to a bucket from memory
- * stays until the bucket was asked whether all of it arrived.
- *
- * @returns whether it stays.
- */
-async function removeOrphan(ports: PackagePorts, name: string): Promise<boolean> {
+  if (found.has("package") || !found.has("status")) return false;
   const status = await readStatus(ports, name);
-  if (status === undefined || status.uploaded.length > 0) return false;
-  if (isInFlight(status)) return true;
-  await removeNote(ports, name, "status");
+  // It stays until the bucket was asked whether all of it arrived.
+  if (status && isInFlight(status)) return true;
+  const isInBucket = status === undefined ? !found.has("partial") : status.uploaded.length > 0;
+  if (!isInBucket) await removeNote(ports, name, "status");
   return false;
 }
 
@@ -83,6 +72,7 @@ async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
   await syncNames(ports, ports.path);
   const key = `${basename(ports.path)}/${name}`;
   const at = isoTime(ports.clock.now());
-  const reason = "a package was begun and not finished; it is removed";
-  ports.report({ at, key, kind: "unfinished_package", bytes, after_seq: 0, reason });
+  const reason = "a package was not finished, or not wholly deleted; it is removed";
+  const repair = { at, key, kind: "unfinished_package", bytes, after_seq: 0, reason };
+  ports.logger.warn({ repair }, "a package was not as it was left");
 }

@@ -1,8 +1,7 @@
 // Forgetting packages: removing a folder, all that this machine has of one package, and all that a selection meets.
-// There the rename is the decision: from there on a start finishes it, and what lies beside goes before the package
-// does, so that nothing of it comes back.
+// There the rename, which makes a half of it, is the decision: from there on a start finishes it, and what lies beside
+// goes before the package does, so that nothing of it comes back.
 import { join } from "node:path";
-import type { KeyedMutex } from "../../core/mutex.ts";
 import type { Disk } from "../../core/storage/disk/disk.ts";
 import { syncNames, unlinkIfThere } from "../../core/storage/files/file-ports.ts";
 import type { PackageStatus } from "../package/record.ts";
@@ -42,36 +41,27 @@ export async function removeTree(disk: Disk, path: string): Promise<number | und
  */
 export async function removeHere(ports: PackagePorts, name: string, kept?: PackageStatus) {
   const { disk, path } = ports;
-  const deleting = pathOf(ports, name, "deleting");
+  const half = pathOf(ports, name, "partial");
   const status = pathOf(ports, name, "status");
   ports.guard();
   if (kept !== undefined) await writeStatus(ports, name, kept);
-  const begun = (await removeTree(disk, deleting)) ?? 0;
+  const unfinished = await removeTree(disk, half);
   const isPackage = await isHere(ports, name);
   if (isPackage) {
-    await disk.rename(pathOf(ports, name), deleting);
+    await disk.rename(pathOf(ports, name), half);
     await syncNames(ports, path);
   }
-  const half = await removeTree(disk, pathOf(ports, name, "partial"));
   const statusBytes = (await sizeIfThere(disk, status)) ?? 0;
   const isNoted = kept === undefined && (await unlinkIfThere(disk, status));
   await syncNames(ports, path);
-  const bytes = (await removeTree(disk, deleting)) ?? 0;
+  const bytes = (await removeTree(disk, half)) ?? 0;
   await syncNames(ports, path);
   return {
     packages: Number(isPackage),
-    unfinished: Number(half !== undefined),
+    unfinished: Number(unfinished !== undefined),
     statuses: Number(isNoted),
-    bytes: begun + bytes + (half ?? 0) + (isNoted ? statusBytes : 0),
+    bytes: bytes + (unfinished ?? 0) + (isNoted ? statusBytes : 0),
   };
-}
-
-/** Finishes a removal that a dead process began. */
-export async function finishRemoval(ports: PackagePorts, name: string): Promise<void> {
-  const isReleased = (await readStatus(ports, name))?.of !== undefined;
-  if (!isReleased && !(await isHere(ports, name))) return void (await removeHere(ports, name));
-  await removeTree(ports.disk, pathOf(ports, name, "deleting"));
-  await syncNames(ports, ports.path);
 }
 
 const places = ["packages", "unfinished", "statuses", "bytes"] as const;
@@ -107,8 +97,8 @@ const noneDeleted = () => ({
 export async function deletePackages(
   ports: PackagePorts,
   selection: Selection,
-  changes: KeyedMutex,
 ): Promise<DeleteReceipt> {
+  const { changes } = ports;
   const receipt = noneDeleted();
   const names = "name" in selection ? [selection.name] : await namesHere(ports);
   for (const name of names) {

@@ -1,5 +1,4 @@
 import { invalid } from "../../core/errors.ts";
-import type { KeyedMutex } from "../../core/mutex.ts";
 import { bytesIn } from "../package/content.ts";
 import type { PackageStatus } from "../package/record.ts";
 import { isHere, type PackagePorts, placesIn, timeOf } from "./names.ts";
@@ -52,7 +51,6 @@ const farAheadMs = 365 * 24 * 3_600_000;
 export async function purge(
   ports: PackagePorts,
   { maxAgeMs, maxBytes }: RetentionLimits,
-  changes: KeyedMutex,
 ): Promise<PurgeReport> {
   const known: { readonly name: string; readonly bytes: number }[] = [];
   const now = ports.clock.now();
@@ -74,7 +72,7 @@ export async function purge(
     const isOld = maxAgeMs !== undefined && !clockIsAhead && now - timeOf(name) > maxAgeMs;
     const isOver = maxBytes !== undefined && bytes > maxBytes;
     if (!isOld && !isOver) continue;
-    const hold = await changes.run(name, async () => {
+    const hold = await ports.changes.run(name, async () => {
       const status = await readStatus(ports, name);
       const found = holdOf(status);
       if (status !== undefined && found === undefined) await remove(ports, name, status);

@@ -3,7 +3,6 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import { concurrently } from "../../core/concurrently.ts";
 import { corrupt } from "../../core/errors.ts";
-import type { Disk } from "../../core/storage/disk/disk.ts";
 import {
   isCode,
   isFull,
@@ -11,6 +10,7 @@ import {
   makeDirectory,
   writeAll,
 } from "../../core/storage/files/file-ports.ts";
+import { create } from "../../core/storage/files/new-folder.ts";
 import { bytesIn, foldersOf, manifestFile, type PackagePart, partsOf } from "../package/content.ts";
 import { sealRecord, writeManifest } from "../package/manifest.ts";
 import {
@@ -69,9 +69,7 @@ export async function occupantOf(
   }
   // Only an attempt for this moment can have left a half: the start leaves none.
   if (await isHere(ports, name, "partial")) await removeHalf(ports, name);
-  for (const as of ["deleting", "tombstone"] as const) {
-    if (await isHere(ports, name, as)) return "another";
-  }
+  if (await isHere(ports, name, "tombstone")) return "another";
   if (!(await isHere(ports, name, "status"))) return "none";
   const status = await readStatus(ports, name);
   return status && isInFlight(status) ? "none" : "another";
@@ -102,13 +100,19 @@ async function write(
       await makeDirectory(disk, path); // somebody removed it while it was open
       await disk.mkdir(folder);
     });
-    for (const inner of foldersOf(parts)) await disk.mkdir(join(folder, inner));
-    await concurrently(parts, filesAtOnce, async (part) => {
+    const writeFile = async (file: string, pieces: readonly Uint8Array[]) => {
       signal?.throwIfAborted();
-      await writeFile(disk, join(folder, part.path), part.pieces);
-    });
-    signal?.throwIfAborted();
-    await writeFile(disk, join(folder, manifestFile), [writeManifest(sealRecord(record, parts))]);
+      await create(disk, folder, file, async (opened) => {
+        let at = 0;
+        for (const piece of pieces) {
+          await writeAll(opened, piece, at);
+          at += piece.length;
+        }
+        await opened.sync();
+      });
+    };
+    await concurrently(parts, filesAtOnce, (part) => writeFile(part.path, part.pieces));
+    await writeFile(manifestFile, [writeManifest(sealRecord(record, parts))]);
     for (const inner of foldersOf(parts)) await disk.syncDirectory(join(folder, inner));
     await disk.syncDirectory(folder);
     // First what is to become of it, so that no package is ever one of which that is not known.
@@ -120,25 +124,6 @@ async function write(
   } catch (error) {
     await throwAway(ports, name);
     throw error;
-  }
-}
-
-/**
- * Makes a file that was not there. Its data are on the disk when it resolves; its name is not, until
- * the directory is synced. After a failure something of it may be left.
- */
-async function writeFile(disk: Disk, path: string, pieces: readonly Uint8Array[]): Promise<void> {
-  const file = await disk.open(path, "create");
-  try {
-    let at = 0;
-    for (const piece of pieces) {
-      await writeAll(file, piece, at);
-      at += piece.length;
-    }
-    await file.sync();
-  } finally {
-    // Closing tells of lost data where nothing was synced; here it was, or the file is thrown away.
-    await file.close().catch(() => undefined);
   }
 }
 

@@ -5,7 +5,7 @@ import { isJsonObject } from "../../core/json.ts";
 import { manifestFile, messagesFile } from "../package/content.ts";
 import { jsonOf } from "../package/manifest.ts";
 import type { PackageOwners, PackageRecord } from "../package/record.ts";
-import { isNoFile, type PackagePorts, pathOf, placesIn, readWhole, timeOf } from "./names.ts";
+import { type PackagePorts, pathOf, placesIn, readIfFile, timeOf } from "./names.ts";
 import { readStatus } from "./notes.ts";
 
 /**
@@ -37,8 +37,7 @@ export function isMeant(
   if ("name" in selection) return selection.name === name;
   if (owners.length === 0) return undefined;
   if ("person" in selection) {
-    const person = foldedName(selection.person);
-    return owners.some(({ people }) => people.some((one) => foldedName(one) === person));
+    return owners.some(({ people }) => isPerson(people, selection.person));
   }
   const { chatId, id } =
     "message" in selection ? selection.message : { ...selection, id: undefined };
@@ -47,9 +46,10 @@ export function isMeant(
   return owners.some(({ messages }) => messages === undefined) ? undefined : false;
 }
 
-/** Names of people are compared without case, as they are spoken. */
-function foldedName(name: string): string {
-  return name.normalize("NFC").trim().toLowerCase();
+/** Whether a person is among these: names are compared without case, as they are spoken. */
+export function isPerson(people: readonly string[], name: string): boolean {
+  const folded = (one: string) => one.normalize("NFKC").trim().toLowerCase();
+  return people.some((one) => folded(one) === folded(name));
 }
 
 /**
@@ -66,22 +66,15 @@ export async function ownersHere(
   const noted = (await readStatus(ports, name))?.of;
   const found = noted === undefined ? [] : [noted];
   const folder = pathOf(ports, name);
-  const owners = ownersIn(await jsonIn(ports, join(folder, manifestFile)));
+  const read = async (file: string) => {
+    const bytes = await readIfFile(ports.disk, join(folder, file));
+    return bytes === undefined ? [] : jsonOf(bytes, { fatal: false });
+  };
+  const owners = ownersIn(await read(manifestFile));
   if (owners === undefined) return found;
-  const words = withMessages ? await jsonIn(ports, join(folder, messagesFile)) : undefined;
+  const words = withMessages ? await read(messagesFile) : undefined;
   const messages = Array.isArray(words) ? words.map((one) => String(one?.id)) : undefined;
   return [{ ...owners, messages }, ...found];
-}
-
-/** Reads a file of JSON. `undefined`: it is none; an empty list: there is no file. */
-async function jsonIn({ disk }: PackagePorts, path: string): Promise<unknown> {
-  try {
-    const bytes = await readWhole(disk, path);
-    return bytes === undefined ? [] : jsonOf(bytes, { fatal: false });
-  } catch (error) {
-    if (isNoFile(error)) return [];
-    throw error;
-  }
 }
 
 function ownersIn(value: unknown): Owners | undefined {

@@ -1,4 +1,5 @@
 // What is asked of an export, and what is left out of it.
+import { isPerson } from "../directory/whose.ts";
 import type { Manifest, Sentiment, Source } from "../package/record.ts";
 
 /**
@@ -84,14 +85,10 @@ export function matches(manifest: Manifest, filters: ExportFilters): boolean {
     (since === undefined || at >= since) &&
     (until === undefined || at < until) &&
     (chat === undefined || manifest.chat_id === chat) &&
-    (person === undefined || manifest.people.some((name) => sameName(name, person))) &&
+    (person === undefined || isPerson(manifest.people, person)) &&
     (source === undefined || manifest.source === source) &&
     (minScore === undefined || Math.abs(manifest.score) >= minScore)
   );
-}
-
-function sameName(a: string, b: string): boolean {
-  return a.normalize("NFKC").toLowerCase() === b.normalize("NFKC").toLowerCase();
 }
 
 /** Who judged what, when. */

@@ -1,11 +1,18 @@
 // The files of a package: their names, and their bytes in pieces.
 import { createHash } from "node:crypto";
 import { dirname } from "node:path/posix";
-import { type AudioRef, audioRateHz, type SealedMoment } from "./package-sink.ts";
+import { audioRateHz, type SealedMoment } from "./package-sink.ts";
 import type { FileEntry, PackageMessage } from "./record.ts";
 
 export const messagesFile = "messages.json";
 export const audioFile = "audio.wav";
+/** What the record of every package says of its sound. */
+export const audioFormat = {
+  file: audioFile,
+  rate_hz: audioRateHz,
+  channels: 1,
+  bits: 16,
+} as const;
 export const manifestFile = "feedback.json";
 
 /** Of a file that a person sent with a message. */
@@ -42,7 +49,7 @@ export function partsOf(moment: SealedMoment): readonly PackagePart[] {
   const { messages, audio, frames, attachments = new Map<string, Uint8Array>() } = moment;
   return [
     partOf(messagesFile, [messagesBytes(messages)]),
-    ...(audio === null ? [] : [partOf(audioFile, wavParts(audio))]),
+    ...(audio === null ? [] : [partOf(audioFile, [wavHeader(audio.length), bytesOf(audio)])]),
     ...frames.map((jpeg, index) => partOf(frameFile(index), [jpeg])),
     ...[...attachments].map(([sha256, bytes]) => partOf(attachmentFile(sha256), [bytes])),
   ];
@@ -103,13 +110,6 @@ export function wavHeader(samples: number): Buffer {
 }
 
 /** The samples as bytes, little endian: nothing is copied. */
-export function pcmParts({ pcm }: AudioRef): readonly Uint8Array[] {
-  return pcm.map(({ buffer, byteOffset, byteLength }) => {
-    return new Uint8Array(buffer, byteOffset, byteLength);
-  });
-}
-
-/** All of audio.wav, in order. */
-function wavParts(audio: AudioRef): readonly Uint8Array[] {
-  return [wavHeader(audio.samples), ...pcmParts(audio)];
+function bytesOf({ buffer, byteOffset, byteLength }: Int16Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
 }

@@ -4,12 +4,6 @@ import type { PackageMessage, PackageRecord } from "./record.ts";
 /** 16 kHz mono, 16 bits: what every package holds. */
 export const audioRateHz = 16_000;
 
-/** Sound by reference, in pieces that are never written to. */
-export interface AudioRef {
-  readonly pcm: readonly Int16Array[];
-  readonly samples: number;
-}
-
 /**
  * A moment that is complete: everything a package needs. The sink writes
  * `messages.json` from `messages`, `audio.wav` from `audio`, a file from each of `frames` and `attachments`, and
@@ -20,8 +14,8 @@ export interface SealedMoment {
   readonly messages: readonly PackageMessage[];
   /** JPEG bytes, one for each item of `record.frames`, in its order. Shared: never write to them. */
   readonly frames: readonly Uint8Array[];
-  /** Null exactly when `record.audio` is. */
-  readonly audio: AudioRef | null;
+  /** Samples that are never written to. Null exactly when `record.audio` is. */
+  readonly audio: Int16Array | null;
   /** The bytes of files that messages name, by their hash. */
   readonly attachments?: ReadonlyMap<string, Uint8Array>;
 }

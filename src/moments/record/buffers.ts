@@ -48,7 +48,7 @@ const noticedMs = 1_000;
  * Tells when something is received: on the monotonic clock, and on while the machine sleeps, where its clock has
  * an uptime. Never goes back.
  */
-export function captureClock(clock: Clock): () => number {
+function captureClock(clock: Clock): () => number {
   const lead = () => (clock.uptimeMs?.() ?? 0) - clock.monotonic();
   const atStart = lead();
   let sleptMs = 0;

@@ -101,14 +101,3 @@ function defaultAnnotator(source: Source, trigger: string): Annotator {
   if (source === "auto") return { kind: "code", id: null };
   return { kind: source === "skill" && trigger === "" ? "model" : "human", id: null };
 }
-
-/** Without consent to words nothing is judged, and no words come in by another way. */
-export function withoutWords({
-  transcript: _,
-  targetMessageId: __,
-  turnId: ___,
-  messageId: ____,
-  ...label
-}: MomentInput): MomentInput {
-  return label;
-}

@@ -144,14 +144,12 @@ export function bufferedMessage(message: NewMessage, place: Place): BufferedMess
 
 /** What a package has of a message: these fields, and no others of the buffer's own. */
 export function draftMessage(buffered: BufferedMessage, zero: Zero): PackageMessage {
-  const { role, text, id, seq, turn_id, synthetic, interrupted, truncated } = buffered;
-  const { tool_calls, tool_call_id, name, attachments, live } = buffered;
-  const t = buffered.atMs - zero.atMs;
+  const { role, text, chatId: _, endedMs: __, bytes: ___, live, atMs, ...rest } = buffered;
+  const t = atMs - zero.atMs;
+  const times = { timestamp: seconds(zero.wallMs + t), t_ms: millis(t) };
   // Of an answer that was still coming out, this much was delivered.
-  const delivered = buffered.delivered ?? (live ? text : null);
-  const said = { role, text, timestamp: seconds(zero.wallMs + t), id, seq, turn_id };
-  const how = { t_ms: millis(t), synthetic, interrupted, delivered, truncated };
-  return { ...said, ...how, tool_calls, tool_call_id, name, attachments };
+  const delivered = rest.delivered ?? (live ? text : null);
+  return { role, text, ...times, ...rest, delivered };
 }
 
 /** The first code points of a text; never half of one. */

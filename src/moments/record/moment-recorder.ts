@@ -21,7 +21,7 @@ import {
   initialConsent,
   laterConsent,
 } from "./consent.ts";
-import { checkLabel, type MomentInput, withoutWords } from "./label.ts";
+import { checkLabel, type MomentInput } from "./label.ts";
 import type {
   AudioChunk,
   AudioPush,
@@ -291,9 +291,10 @@ export class MomentRecorder {
     this.#expire(zero.atMs);
     const { messages, frames, audio, captured } = this.#buffers;
     const seen = messages.snapshot();
+    // Without consent to words nothing is judged, and no words come in by another way.
     const words = this.#consent.messages
       ? judgedMessages(seen, input, label, zero)
-      : judgedMessages([], withoutWords(input), label, zero);
+      : judgedMessages([], { chatId: input.chatId }, label, zero);
     this.#pats = this.#pats.filter(({ atMs }) => zero.atMs - atMs <= duplicateMs);
     const { chatId, target } = words;
     const about = JSON.stringify([label.sentiment, chatId, target.judged?.message_ids ?? null]);

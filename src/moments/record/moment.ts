@@ -2,9 +2,9 @@
 // held by reference; it becomes a package when it is saved, because the person who reacts does not wait for it.
 import { attachmentLimits, attachmentsOf, tokensOf } from "../../core/chat/attachments.ts";
 import type { Clock } from "../../core/clock.ts";
-import { frameFile } from "../package/content.ts";
+import { audioFormat, frameFile } from "../package/content.ts";
 import { packageStamp } from "../package/package-name.ts";
-import { audioRateHz, type SealedMoment } from "../package/package-sink.ts";
+import type { SealedMoment } from "../package/package-sink.ts";
 import {
   type Consent,
   feedbackSchema,
@@ -166,7 +166,6 @@ function sealed(
   const { triggerTurn } = target;
   const asked = messages.findIndex(({ id }) => id === triggerTurn?.message_id);
   const sound = soundOf(audio, zero);
-  const format = { file: "audio.wav", rate_hz: audioRateHz, channels: 1, bits: 16 } as const;
   const record: PackageRecord = {
     ...judgement,
     id: receipt.id,
@@ -208,14 +207,13 @@ function sealed(
       const times = { t_ms: millis(t), timestamp: seconds(zero.wallMs + t) };
       return { file: frameFile(index), ...times, seq, width, height, camera, source_t_ms };
     }),
-    audio: sound && { ...format, ...sound },
+    audio: sound && { ...audioFormat, ...sound },
   };
-  const pcm = joinedPcm(audio.map((piece) => piece.pcm));
   return {
     record,
     messages,
     frames: frames.map(({ jpeg }) => jpeg),
-    audio: sound && { pcm: [pcm], samples: sound.samples },
+    audio: sound && joinedPcm(audio.map(({ pcm }) => pcm)),
   };
 }
 

@@ -17,8 +17,7 @@ function buffered(said: readonly Said[]) {
 }
 
 function judge(said: readonly Said[], reaction: Partial<Reaction>) {
-  const nothing = { chatId: null };
-  const base = { channel: "other", source: "http", atMs: nowMs, ...nothing } as const;
+  const base = { channel: "other", source: "http", atMs: nowMs } as const;
   const found = targetTurn(buffered(said), { ...base, ...reaction });
   if (found === undefined) return "unknown";
   if (found.judged === null) return found.reason;
@@ -105,11 +104,6 @@ const rows: readonly Row[] = [
     {},
     "m2 m3 m4, last-assistant",
   ],
-  [
-    "an answer in another chat is not it",
-    ["a", "b"].flatMap((chatId) => joke.map((said) => ({ ...said, turnId: chatId, chatId }))),
-    { chatId: "a" },
-  ],
   ["with empty buffers there is none", [], {}, "no_assistant_turn"],
   ["an answer that ended 120,000 ms ago is it", ended(120_000)],
   ["an answer that ended 120,001 ms ago is too old", ended(120_001), {}, "too_old"],
@@ -142,6 +136,6 @@ for (const [name, said, reaction = {}, target = "m2, last-assistant"] of rows) {
 test("the turn in which praise was said is told with its user message", () => {
   const reaction = { channel: "speech", source: "skill", turnId: "t2" } as const;
   const said = buffered([...joke, praise, call]);
-  const found = targetTurn(said, { ...reaction, atMs: nowMs, chatId: null });
+  const found = targetTurn(said, { ...reaction, atMs: nowMs });
   assert.deepEqual(found?.triggerTurn, { turn_id: "t2", message_id: "m3" });
 });

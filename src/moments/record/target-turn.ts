@@ -21,21 +21,20 @@ export interface JudgedMessages {
  */
 export function judgedMessages(
   seen: readonly BufferedMessage[],
-  input: MomentInput,
-  label: Label,
+  input: Named & Pick<MomentInput, "chatId" | "transcript">,
+  { channel, source }: Label,
   zero: Zero,
 ): JudgedMessages {
   const { turnId, messageId, targetMessageId, transcript = [] } = input;
   const chatId = input.chatId ?? chatOf(seen, input);
-  const ids = { turnId, messageId, targetMessageId };
-  const reaction = { ...ids, channel: label.channel, source: label.source, atMs: zero.atMs };
+  const reaction = { turnId, messageId, targetMessageId, channel, source, atMs: zero.atMs };
   const ours = seen.filter((message) => isOfChat(message, chatId));
-  const target = targetTurn(ours, { ...reaction, chatId });
+  const target = targetTurn(ours, reaction);
   // A named answer whose question has left the buffer is of no use for training.
   const isWhole = target && (targetMessageId === undefined || hasQuestion(ours, target));
   const old = isWhole ? [] : transcript.slice(-limits.messages);
   const said = old.map((message, index) => oldMessage(message, index + 1, zero.atMs));
-  const oldTarget = said.length === 0 ? undefined : targetTurn(said, { ...reaction, chatId: null });
+  const oldTarget = said.length === 0 ? undefined : targetTurn(said, reaction);
   if (oldTarget !== undefined) {
     const messages = said.map((message, index) => {
       const { atMs } = old[index] ?? {};
@@ -57,8 +56,10 @@ function hasQuestion(messages: readonly BufferedMessage[], { judged }: TargetTur
 }
 
 /** Of the message or turn in which it was expressed or that it is about; else of the newest one. */
-function chatOf(seen: readonly BufferedMessage[], input: MomentInput): string | null {
-  const { turnId, messageId, targetMessageId } = input;
+function chatOf(
+  seen: readonly BufferedMessage[],
+  { turnId, messageId, targetMessageId }: Named,
+): string | null {
   const named = seen.findLast((message) => {
     const isNamed = message.id === messageId || message.id === targetMessageId;
     return isNamed || (turnId !== undefined && message.turn_id === turnId);
@@ -71,13 +72,14 @@ function oldMessage(message: TranscriptMessage, seq: number, atMs: number): Buff
   return bufferedMessage({ ...message, live: false }, place);
 }
 
+/** What a reaction names: where it was expressed, and what it is about. */
+type Named = Pick<MomentInput, "turnId" | "messageId" | "targetMessageId">;
+
 /** What is known of a reaction when it is judged whose turn it is about. */
-export interface Reaction extends Pick<MomentInput, "turnId" | "messageId" | "targetMessageId"> {
+export interface Reaction extends Named {
   readonly channel: Channel;
   readonly source: Source;
   readonly atMs: number;
-  /** Null: not known, and every message counts. */
-  readonly chatId: string | null;
 }
 
 export interface TargetTurn {
@@ -100,14 +102,15 @@ export const recentMs = 120_000;
  * not about a judgement itself and ended at most 120 s ago. Without this the praise would land in the
  * prompt, and the thank-you would be the answer that is trained.
  *
+ * @param messages of the chat of the reaction.
  * @returns `undefined` when the named message is not there, or nothing that could be judged.
  */
 export function targetTurn(
   messages: readonly BufferedMessage[],
   reaction: Reaction,
 ): TargetTurn | undefined {
-  const { chatId, targetMessageId, channel, atMs } = reaction;
-  const turns = turnsIn(messages.filter((message) => isOfChat(message, chatId)));
+  const { targetMessageId, channel, atMs } = reaction;
+  const turns = turnsIn(messages);
   const trigger = triggerOf(turns, reaction);
   const asked = trigger?.messages.findLast(({ role }) => role === "USER");
   const triggerTurn = trigger ? { turn_id: trigger.turnId, message_id: asked?.id ?? null } : null;

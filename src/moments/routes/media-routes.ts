@@ -147,7 +147,7 @@ interface TarPart {
 }
 
 /** How long the file becomes, from the lengths of what goes in. */
-export function tarBytesOf(sizes: readonly number[]): number {
+function tarBytesOf(sizes: readonly number[]): number {
   const padded = sizes.map((bytes) => blockBytes + bytes + paddingOf(bytes));
   return padded.reduce((sum, bytes) => sum + bytes, 2 * blockBytes);
 }

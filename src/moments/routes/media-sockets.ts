@@ -66,10 +66,6 @@ export class MediaSockets {
     });
   }
 
-  get size(): number {
-    return this.#sockets.size;
-  }
-
   /**
    * What takes a WebSocket once its handshake is done. Without consent it is closed at once, with the
    * code that says so: a page sees no other answer.

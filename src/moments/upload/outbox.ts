@@ -2,14 +2,8 @@ import { concurrently } from "../../core/concurrently.ts";
 import type { Runtime } from "../../core/runtime.ts";
 import type { Sender } from "../directory/names.ts";
 import { isInFlight } from "../directory/notes.ts";
-import type { PackageDirectory } from "../directory/package-directory.ts";
-import type {
-  PackageStatus,
-  Tombstone,
-  UploadError,
-  UploadNote,
-  UploadTarget,
-} from "../package/record.ts";
+import type { Asked, PackageDirectory } from "../directory/package-directory.ts";
+import type { PackageStatus, Tombstone, UploadError, UploadTarget } from "../package/record.ts";
 import type { S3Bucket } from "../s3/s3-bucket.ts";
 import { failureOf, refusals, UploadFailure, waitMs } from "../s3/upload-failure.ts";
 import { hasArrived, removePackage, sendPackage, sendRetraction } from "./package-in-bucket.ts";
@@ -220,9 +214,9 @@ export class Outbox implements Sender {
   /** The status of a package that is here, and in no bucket. */
   async #unsent(name: string): Promise<PackageStatus | undefined> {
     const { packages } = this.#ports;
-    if ((await packages.tombstone(name)) !== undefined || !(await packages.has(name))) return;
-    const status = await packages.status(name);
-    return status?.uploaded.length === 0 ? status : undefined;
+    const asked = await packages.asked(name);
+    const isUnsent = asked && "uploaded" in asked && asked.uploaded.length === 0;
+    return isUnsent && (await packages.has(name)) ? asked : undefined;
   }
 
   /** The one whose turn it is, of those that are due. */
@@ -270,39 +264,33 @@ export class Outbox implements Sender {
   /** Reads what an earlier run left to be done about a package. */
   async #read(name: string, isWithheld: boolean): Promise<void> {
     if (this.#isClosed) return;
-    const { logger } = this.#ports;
-    const asked = await this.#asked(name).catch((thrown) => {
+    const { logger, packages } = this.#ports;
+    let note: Pick<Tombstone, "state" | "error"> | PackageStatus["upload"];
+    try {
+      const asked = await packages.asked(name);
+      note = asked && "places" in asked ? asked : asked?.upload;
+    } catch (thrown) {
       // It is to be sent all the same: the attempt reads it again.
       const { code } = failureOf(thrown);
       logger.warn({ package: name, code }, "what is to be sent of a package could not be read");
-      return { state: "pending", error: null } as const;
-    });
-    if (asked === undefined || asked.state === "done") return;
+      note = { state: "pending", error: null };
+    }
+    if (note === undefined || note.state === "done") return;
     if (this.#isClosed || this.#items.has(name)) return; // asked for since
-    const { error } = asked;
-    const state = asked.state === "dead" ? "dead" : "pending";
-    this.#add({ name, state, error }, isWithheld);
-  }
-
-  async #asked(name: string): Promise<Tombstone | UploadNote | undefined> {
-    const { packages } = this.#ports;
-    return (await packages.tombstone(name)) ?? (await packages.status(name))?.upload;
+    const state = note.state === "dead" ? "dead" : "pending";
+    this.#add({ name, state, error: note.error }, isWithheld);
   }
 
   async #send(item: Item): Promise<void> {
     const { name } = item;
     const { packages } = this.#ports;
-    let asked: Tombstone | PackageStatus | undefined;
+    let asked: Asked | undefined;
     let isUploaded = false;
     const failure = await this.#attempt(name, async (signal) => {
-      const tombstone = await packages.tombstone(name);
-      const status = tombstone ? undefined : await packages.status(name);
-      asked = tombstone ?? status;
-      if (status) isUploaded = await this.#agree(item, status, signal);
-      if (tombstone === undefined) return;
-      // What is still here of something forgotten goes first, and its tombstone last.
-      await packages.finishDeletion(name);
-      await this.#delete(name, tombstone, signal);
+      asked = await packages.asked(name);
+      if (asked === undefined) return;
+      if ("places" in asked) return this.#delete(name, asked, signal);
+      isUploaded = await this.#agree(item, asked, signal);
     });
     if (failure === stopped) return;
     if (failure !== undefined) return this.#settle(item, failure, asked);
@@ -354,9 +342,10 @@ export class Outbox implements Sender {
     return isNew;
   }
 
-  /** Removes what a tombstone is of from the bucket, and then the tombstone. */
+  /** Removes what a tombstone is of: what is still here, then from the bucket, and the tombstone last. */
   async #delete(name: string, { places }: Tombstone, signal: AbortSignal): Promise<void> {
     const { packages, logger, target } = this.#ports;
+    await packages.finishDeletion(name);
     if (places.length === 0) throw new UploadFailure("local_damage"); // where it may be is not known
     for (const { target: place, prefix } of places) {
       if (place.endpoint !== target.endpoint) throw new UploadFailure("other_target");
@@ -368,11 +357,7 @@ export class Outbox implements Sender {
   }
 
   /** Notes a failure, in its file too if it is another than before, and when it is tried again. */
-  async #settle(
-    item: Item,
-    failure: UploadFailure,
-    asked: Tombstone | PackageStatus | undefined,
-  ): Promise<void> {
+  async #settle(item: Item, failure: UploadFailure, asked: Asked | undefined): Promise<void> {
     const { clock, logger, packages } = this.#ports;
     const { name, error: before } = item;
     const error = failure.note;

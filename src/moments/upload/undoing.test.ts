@@ -1,8 +1,8 @@
 // What undoes an upload goes up like one: retractions and deletions.
 import assert from "node:assert/strict";
+import { basename } from "node:path";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { changed } from "../../../test/support/changed.ts";
 import { faultyDisk } from "../../../test/support/faulty-disk.ts";
 import { hookedDisk } from "../../../test/support/hooked-disk.ts";
 import { momentOf } from "../../../test/support/package-workload.ts";
@@ -10,6 +10,7 @@ import { type SamplePackage, samplePackage } from "../../../test/support/s3/samp
 import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { systemError } from "../../../test/support/system-error.ts";
+import { isPackageName } from "../package/package-name.ts";
 import { forgetInBucket } from "./in-bucket.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
@@ -164,15 +165,14 @@ test("a retraction that comes while a deletion fails goes up, whenever it comes"
   assert.deepEqual([lost, world.uploader.statistics().dead], [[], 0]);
 });
 
-/** A disk on which no package can be removed while `isBroken` holds. */
-async function keepingDisk(isBroken: () => boolean) {
+/** A disk that refuses a call for a package that is removed while `isBroken` holds. */
+async function keepingDisk(isBroken: () => boolean, refused: "rename" | "unlink" = "rename") {
   const inner = new SimulatedDisk();
   await inner.mkdir("/home");
-  return changed(inner, {
-    rename: async (from, to) => {
-      if (!isBroken() || !to.endsWith(".deleting")) return inner.rename(from, to);
-      throw systemError("EIO", { name: "rename", path: from });
-    },
+  return hookedDisk(inner, (call, path) => {
+    const isRemoval = call === "rename" ? isPackageName(basename(path)) : path.includes(".partial");
+    if (!isBroken() || call !== refused || !isRemoval) return;
+    throw systemError("EIO", { name: call, path });
   });
 }
 
@@ -192,10 +192,15 @@ test("a package whose deletion failed half way is not uploaded afterwards, and i
   assert.deepEqual(await world.left(), []);
 });
 
-for (const isRestarted of [false, true]) {
-  test(`a deletion that failed here twice is tried again by itself, and then goes on in the bucket${isRestarted ? ", in a later run too" : ""}`, async () => {
+for (const [refused, isRestarted] of [
+  ["rename", false],
+  ["rename", true],
+  ["unlink", false],
+] as const) {
+  test(`a deletion that failed here twice, at ${refused}, is tried again by itself, and then goes on in the bucket${isRestarted ? ", in a later run too" : ""}`, async () => {
     let isBroken = false;
-    await using world = await UploadWorld.started({ disk: await keepingDisk(() => isBroken) });
+    const disk = await keepingDisk(() => isBroken, refused);
+    await using world = await UploadWorld.started({ disk });
     const sample = samplePackage();
     await world.save(sample);
     assert.ok(await world.untilNothingPends());
@@ -207,38 +212,9 @@ for (const isRestarted of [false, true]) {
     assert.deepEqual([pending, last_error?.class], [1, "local_io"]);
     isBroken = false;
     assert.ok(await world.untilNothingPends());
-    assert.deepEqual([world.server.objects().size, await world.packages.noted()], [0, []]);
+    assert.deepEqual([world.server.objects().size, await disk.list("/home/feedback")], [0, []]);
   });
 }
-
-test("what a deletion could not remove here goes before its tombstone does", async () => {
-  const inner = new SimulatedDisk();
-  await inner.mkdir("/home");
-  let isBroken = false;
-  const disk = hookedDisk(inner, (call, path) => {
-    if (!isBroken || call !== "unlink" || !path.includes(".deleting")) return;
-    throw systemError("EBUSY", { name: "unlink", path });
-  });
-  await using world = await UploadWorld.started({ disk });
-  const sample = samplePackage();
-  await world.save(sample);
-  assert.ok(await world.untilNothingPends());
-  isBroken = true;
-  await world.packages.delete({ name: sample.name });
-  await world.time.pass(60_000);
-  assert.equal(world.uploader.statistics().pending, 1);
-  isBroken = false;
-  assert.ok(await world.untilNothingPends());
-  assert.deepEqual([await world.left(), await world.packages.noted()], [[], []]);
-  const filesIn = async (folder: string): Promise<readonly string[]> => {
-    const entries = (await inner.list(folder)).map(async ({ name, kind }) => {
-      const path = `${folder}/${name}`;
-      return kind === "file" ? path : filesIn(path);
-    });
-    return (await Promise.all(entries)).flat();
-  };
-  assert.deepEqual(await filesIn("/home"), []);
-});
 
 test("an upload that fails for good while its package is deleted leaves the deletion to be sent, in a later run too", async () => {
   const inner = new SimulatedDisk();

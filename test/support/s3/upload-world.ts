@@ -137,10 +137,10 @@ export class UploadWorld {
   async left(): Promise<readonly string[]> {
     const found: string[] = [];
     for (const name of await this.packages.noted()) {
-      const isForgotten = (await this.packages.tombstone(name)) !== undefined;
-      const { state = "done" } = (await this.packages.status(name))?.upload ?? {};
-      if (isForgotten) found.push(`${name} tombstone`);
-      else if (state !== "done") found.push(`${name} ${state}`);
+      const asked = await this.packages.asked(name);
+      const isForgotten = asked !== undefined && "places" in asked;
+      const { state = "done" } = isForgotten ? { state: "tombstone" } : (asked?.upload ?? {});
+      if (state !== "done") found.push(`${name} ${state}`);
     }
     return found;
   }
