@@ -200,6 +200,7 @@ const harms: readonly (readonly [
   harm: (disk: SimulatedDisk, place: string) => Promise<void>,
 ])[] = [
   ["messages.json", "is gone", (disk, place) => disk.unlink(place)],
+  ["feedback.json", "is gone", (disk, place) => disk.unlink(place)],
   [
     "audio.wav",
     "is a directory",

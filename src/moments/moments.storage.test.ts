@@ -1,7 +1,7 @@
 // Where packages go, what is remembered of earlier runs, and what forgetting reaches.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { changed } from "../../test/support/changed.ts";
@@ -12,8 +12,6 @@ import {
   files,
   newHome,
   praise,
-  sessionId,
-  software,
   started,
 } from "../../test/support/moments-home.ts";
 import { randomId } from "../core/ids.ts";
@@ -25,7 +23,7 @@ import type { Moments } from "./moments.ts";
 import type { MomentsOptions } from "./options.ts";
 import type { Consent } from "./package/record.ts";
 import { consentWording, initialConsent } from "./record/consent.ts";
-import { extendWithMoments, startMoments } from "./start-moments.ts";
+import { extendWithMoments } from "./start-moments.ts";
 
 function feed({ recorder }: Moments): void {
   const turn = { chatId: "a", turnId: "m1" };
@@ -33,24 +31,6 @@ function feed({ recorder }: Moments): void {
   recorder.message({ role: "assistant", text: "Knock, knock", id: "m2", ...turn });
   recorder.audio(new Float32Array(16_000).fill(0.25));
 }
-
-test("in mode s3 the reply to the manifest is lost: the copy on the disk is that very package, and done", async (t) => {
-  const at = await world(t);
-  const does = { kind: "lose_reply" } as const;
-  at.server.fail({ operation: "PutObject", key: /feedback\.json$/, times: 1, does });
-  await at.run(async (moments) => {
-    await recorded(moments);
-    assert.equal(moments.statistics().outbox?.dead, 0);
-  });
-});
-
-test("in mode s3 what nobody agreed to upload stays on the disk, and the bucket is not asked", async (t) => {
-  const at = await world(t);
-  const options = { mode: "s3", s3: at.s3, consent: { messages: true } } as const;
-  const { name } = await at.run((moments) => reacted(moments), options);
-  assert.deepEqual(files(join(at.home, "feedback")), [name]);
-  assert.equal(at.server.journal.count("PutObject"), 0);
-});
 
 test("in mode s3 a chat that is forgotten while its moment goes up leaves nothing in the bucket", async (t) => {
   const { server, s3, keys } = await bucket(t);
@@ -80,51 +60,13 @@ test("without credentials the mode is local and says so, and each package is pen
   await at.run(work, { s3: { ...at.s3, credentials } });
 });
 
-// Across runs.
-test("what was agreed to holds in the next run, with its words and its time", async (t) => {
+test("what was agreed to goes before what a later run is configured with, with its words and its time", async (t) => {
   const home = newHome(t);
   const first = await openThroughline({ home });
-  const before = await startMoments(first, { sessionId, software });
-  assert.equal(before.recorder.consent.frames, false);
-  const said = await before.agree({ messages: true, frames: true, wording: consentWording });
+  const said = await (await started(first)).agree({ frames: true, wording: consentWording });
   await first.close();
   await using second = await openThroughline({ home });
-  const after = await startMoments(second, { sessionId: "b1b2c3d4", software });
-  assert.deepEqual(after.recorder.consent, said);
-  assert.equal(after.recorder.consent.wording, consentWording);
-});
-
-for (const [what, text] of [
-  ["torn", '{"messages":tr'],
-  [
-    "without words for pictures",
-    '{"messages":true,"frames":true,"audio":false,"upload":false,"export":false,"wording":null,"by":null,"timestamp":1}',
-  ],
-  ["of another shape", "[]"],
-] as const) {
-  test(`a consent that is ${what} agrees to no picture, no sound and no upload`, async (t) => {
-    const home = newHome(t);
-    writeFileSync(join(home, "consent.json"), text);
-    await using throughline = await openThroughline({ home });
-    const { recorder } = await startMoments(throughline, { sessionId, software });
-    const { frames, audio, upload } = recorder.consent;
-    assert.deepEqual([frames, audio, upload], [false, false, false]);
-  });
-}
-
-test("what somebody agreed to goes before what the next run is configured with, also when it cannot be read", async (t) => {
-  const home = newHome(t);
-  const first = await openThroughline({ home });
-  await (await started(first)).agree({ messages: true });
-  await first.close();
-  const second = await openThroughline({ home });
-  const { consent } = (await started(second)).recorder;
-  assert.deepEqual([consent.frames, consent.audio, consent.upload], [false, false, false]);
-  await second.close();
-  writeFileSync(join(home, "consent.json"), "{");
-  await using third = await openThroughline({ home });
-  const { frames, audio, upload } = (await started(third)).recorder.consent;
-  assert.deepEqual([frames, audio, upload], [false, false, false]);
+  assert.deepEqual((await started(second)).recorder.consent, said);
 });
 
 test("the same key after a restart gets the first receipt, and nothing is recorded twice", async (t) => {
@@ -183,9 +125,6 @@ test("forgetting a chat while no moments are kept takes back what waits to be se
   await later.upload();
   assert.deepEqual([keys(), files(join(home, "feedback"))], [[], []]);
 });
-
-// Packages that the bucket alone has: known by their keys in later runs, taken back, forgotten.
-const everyRequest = { times: Number.POSITIVE_INFINITY, does: { kind: "reset" } } as const;
 
 /** A server, a home, and runs one after the other. */
 async function world(t: TestContext) {
@@ -255,54 +194,6 @@ test("in mode s3 the key of a moment that went by the disk is known once its cop
   assert.equal(at.names().length, 1);
 });
 
-// Taking back.
-for (const isUp of [true, false]) {
-  test(`a package that the bucket alone has is retracted in a later run, the bucket ${isUp ? "up" : "away"}`, async (t) => {
-    const at = await world(t);
-    const name = await at.run((moments) => recorded(moments));
-    const mark = { by: "ann", reason: "a slip" };
-    await at.run(async (moments) => {
-      if (!isUp) at.server.fail(everyRequest);
-      assert.equal(await moments.retract(name, mark), "bucket");
-    });
-    at.server.faults.heal();
-    await at.run((moments) => moments.upload());
-    const object = at.server.objects("moments").get(`feedback/a1b2c3d4/${name}/retracted.json`);
-    const { by, reason } = JSON.parse(object?.body.toString() ?? "{}");
-    assert.deepEqual([by, reason], ["ann", "a slip"]);
-  });
-}
-
-// Forgetting where nothing is sent.
-test("what only the bucket has is forgotten with its chat; what this home does not know, when the bucket is asked for", async (t) => {
-  const at = await world(t);
-  const other = await at.run(async (moments) => {
-    await recorded(moments);
-    await recorded(moments, { idempotencyKey: "k1" });
-    return await recorded(moments, { chatId: "b" });
-  });
-  await at.run(async (moments) => {
-    const { remote, ...receipt } = await moments.forget({ chatId: "a" });
-    assert.deepEqual([remote.length, receipt.isBucketSearched], [2, undefined]);
-    await moments.upload();
-  });
-  assert.deepEqual(at.names(), [other]);
-  // Another home, which has no status of it.
-  for (const name of files(join(at.home, "feedback"))) rmSync(join(at.home, "feedback", name));
-  await at.run(async (moments) => {
-    at.server.fail(everyRequest);
-    const { isBucketSearched } = await moments.forget({ chatId: "b" }, { inBucket: true });
-    assert.equal(isBucketSearched, false);
-  });
-  at.server.faults.heal();
-  assert.deepEqual([at.names(), files(join(at.home, "feedback"))], [[other], []]);
-  await at.run(async (moments) => {
-    const { isBucketSearched } = await moments.forget({ chatId: "b" }, { inBucket: true });
-    assert.equal(isBucketSearched, true);
-  });
-  assert.deepEqual(at.keys(), []);
-});
-
 test("a copy that was sent is deleted, once the bucket is named again, also when it was forgotten in mode local", async (t) => {
   const at = await world(t);
   await at.run((moments) => recorded(moments), { s3: at.s3 });
@@ -349,24 +240,6 @@ test("where no bucket was ever named no tombstone stays, and nothing is said to 
   assert.deepEqual(files(join(at.home, "feedback")), []);
 });
 
-test("what an upload left in the bucket that was cut off a day ago is removed, of any device", async (t) => {
-  const at = await world(t);
-  const day = 24 * 3_600_000;
-  const [old, young] = ["positive", "negative"].map(
-    (sentiment) => `feedback/ffffffff/2026-02-19T15-30-00_${sentiment}_fb_a1b2c3d4e5f6/`,
-  );
-  at.server.place(`${old}messages.json`, Buffer.from("[]"), "moments", Date.now() - day - 60_000);
-  at.server.place(`${young}messages.json`, Buffer.from("[]"), "moments", Date.now() - day / 2);
-  await at.run(async (moments) => {
-    const { remote, isBucketSearched } = await moments.removeCutOff();
-    assert.deepEqual([remote.map(({ prefix }) => prefix), isBucketSearched], [[old], true]);
-    await moments.upload();
-  });
-  assert.deepEqual(at.keys(), [`${young}messages.json`]);
-  const nowhere = await at.run((moments) => moments.removeCutOff(), { mode: "local" });
-  assert.deepEqual(nowhere, { remote: [], isBucketSearched: true });
-});
-
 const everything: Consent = { ...agreed, timestamp: 1 };
 const words: Consent = { ...everything, frames: false, audio: false, upload: false, export: false };
 
@@ -397,16 +270,23 @@ test("of changes at once the last one is kept, also when an earlier one takes lo
   assert.deepEqual(await kept(path).read(), words);
 });
 
-for (const [what, wording, mebibytes] of [
-  ["with a wording of 2,001 characters", "x".repeat(2_001), 0],
-  ["of more than 64 MiB", "x", 65],
-] as const) {
-  test(`a consent ${what} agrees to words alone, and is not taken for none`, async (t) => {
-    const path = newHome(t);
-    const file = join(path, "consent.json");
-    writeFileSync(file, JSON.stringify({ ...everything, wording }));
-    if (mebibytes > 0) truncateSync(file, mebibytes * 1024 * 1024);
-    assert.deepEqual(await kept(path).read(), initialConsent);
+const write = (text: string) => (file: string) => writeFileSync(file, text);
+for (const [what, plant] of [
+  ["is torn", write('{"messages":tr')],
+  ["has no words for pictures", write(JSON.stringify({ ...everything, wording: null }))],
+  ["is of another shape", write("[]")],
+  ["has 2,001 characters", write(JSON.stringify({ ...everything, wording: "x".repeat(2_001) }))],
+  ["has 65 MiB", (file) => writeFileSync(file, Buffer.alloc(65 * 1024 * 1024))],
+  ["is a folder", (file) => mkdirSync(file)],
+  ["is a link", (file) => symlinkSync(file, file)],
+  ["is a pipe", (file) => void execFileSync("mkfifo", [file])],
+] satisfies [what: string, plant: (file: string) => unknown][]) {
+  const timeout = 20_000;
+  test(`a consent whose file ${what} agrees to words alone`, { timeout }, async (t) => {
+    const home = newHome(t);
+    plant(join(home, "consent.json"));
+    await using throughline = await openThroughline({ home });
+    assert.deepEqual((await started(throughline)).recorder.consent, initialConsent);
   });
 }
 
@@ -428,21 +308,6 @@ test("of what is withdrawn and cannot be kept words alone are agreed to, what is
     await consent.read();
     await assert.rejects(consent.keep(now), { code: "THROUGHLINE_UNAVAILABLE" });
     assert.deepEqual(await kept(path).read(), after);
-  }
-});
-
-test("a folder, a link or a pipe in the place of the file agrees to nothing, and keeps nothing waiting", {
-  timeout: 20_000,
-}, async (t) => {
-  const plant: readonly ((path: string) => void)[] = [
-    (path) => mkdirSync(path),
-    (path) => symlinkSync(path, path),
-    (path) => void execFileSync("mkfifo", [path]),
-  ];
-  for (const make of plant) {
-    const path = newHome(t);
-    make(join(path, "consent.json"));
-    assert.deepEqual(await kept(path).read(), initialConsent);
   }
 });
 

@@ -213,14 +213,6 @@ async function withFork(throughline: Throughline) {
   return { chats, packages, moment };
 }
 
-test("to erase a message in a chat deletes the packages of a fork that hold it", async (t) => {
-  await using throughline = await openThroughline({ home: newHome(t) });
-  const { chats, packages } = await withFork(throughline);
-  const receipt = await chats.erase("a", "m1");
-  assert.deepEqual([receipt.copies, packagesIn(receipt)], [["b"], 1]);
-  assert.deepEqual((await packages.list()).packages, []);
-});
-
 test("to erase a message again reaches the package of a fork that it could not read before", async (t) => {
   const home = newHome(t);
   await using throughline = await openThroughline({ home });

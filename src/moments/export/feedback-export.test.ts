@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { column, columns } from "../../../test/support/columns.ts";
+import { column } from "../../../test/support/columns.ts";
 import { exported, lines } from "../../../test/support/feedback-export-files.ts";
 import {
   filesUnder,
@@ -14,10 +14,8 @@ import { realDisk } from "../../core/storage/disk/disk.ts";
 import type { Manifest } from "../package/record.ts";
 import {
   type ExportFilters,
-  type ExportProgress,
   type FeedbackExportOptions,
   feedbackExportFormats,
-  isLatestOf,
   matches,
 } from "./selection.ts";
 
@@ -137,6 +135,19 @@ describe("the report", () => {
     assert.deepEqual([report.rows.total, report.skipped], [2, []]);
   });
 
+  test("names of two judgements at one instant the one whose name sorts first, and none of two chats", async () => {
+    const { timestamp } = samplePackage(0).manifest;
+    for (const [chat_id, skipped] of [
+      ["local:me", ["later_judgement"]],
+      ["another", []],
+    ] as const) {
+      const two = [samplePackage(0, shape), samplePackage(1, { ...shape, manifest: { chat_id } })];
+      if (two[1]) two[1] = { ...two[1], manifest: { ...two[1].manifest, timestamp } };
+      const { report } = await exported(two, { format: "kto" });
+      assert.deepEqual(column(report.skipped, "reason"), skipped);
+    }
+  });
+
   test("has no word of a package that was made without consent to words", async () => {
     const lines: Line[] = [["USER", "a secret", { turn_id: "t1" }]];
     const consent = { ...samplePackage(0).manifest.consent, messages: false };
@@ -208,17 +219,6 @@ test("pictures of the camera have their places at the last user's message, text 
   ]);
 });
 
-test("progress tells each package of both phases, in order", async () => {
-  const steps: ExportProgress[] = [];
-  await exported(three, { format: "kto", onProgress: (step) => steps.push(step) });
-  assert.deepEqual(columns(steps, "phase", "done", "total"), [
-    ["select", 1, 2],
-    ["select", 2, 2],
-    ["write", 1, 2],
-    ["write", 2, 2],
-  ]);
-});
-
 describe("a filter", () => {
   const atMs = firstTrigger * 1_000;
   const rows: readonly (readonly [filters: ExportFilters, manifest: Partial<Manifest>, boolean])[] =
@@ -247,37 +247,6 @@ describe("a filter", () => {
       assert.equal(matches(manifest, filters), passes, JSON.stringify(filters));
     }
   });
-});
-
-describe("of several judgements", () => {
-  const judgement = (name: string, timestamp: number, turn: string | null, chat_id = "c") => {
-    const { target } = samplePackage(0).manifest;
-    assert.ok(target !== null);
-    return { name, timestamp, chat_id, target: { ...target, turn_id: turn } };
-  };
-  const none = { timestamp: 1, chat_id: "c", target: null };
-  type Judged = Omit<ReturnType<typeof judgement>, "target"> & Pick<Manifest, "target">;
-  for (const [says, all, latest] of [
-    [
-      "of one turn the latest counts",
-      [judgement("b", 2, "t"), judgement("c", 3, "t"), judgement("a", 1, "t")],
-      "c",
-    ],
-    ["at one instant the last name", [judgement("b", 1, "t"), judgement("a", 1, "t")], "b"],
-    ["of two chats both", [judgement("a", 1, "t", "x"), judgement("b", 1, "t", "y")], "ab"],
-    [
-      "of a turn without an id the message",
-      [judgement("a", 1, null), judgement("b", 2, null)],
-      "b",
-    ],
-    ["those without a target all", ["a", "b"].map((name) => ({ name, ...none })), "ab"],
-  ] satisfies [says: string, all: Judged[], latest: string][]) {
-    test(`${says}, in whatever order they come`, () => {
-      const found = (list: readonly Judged[]) => column(list.filter(isLatestOf(list)), "name");
-      assert.deepEqual(found(all).join(""), latest);
-      assert.deepEqual(found(all.toReversed()).toSorted().join(""), latest);
-    });
-  }
 });
 
 describe("hostile text", () => {

@@ -10,7 +10,6 @@ import {
   SamplePackages,
   samplePackage,
 } from "../../../test/support/feedback-packages.ts";
-import { hookedDisk } from "../../../test/support/hooked-disk.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { type Disk, realDisk } from "../../core/storage/disk/disk.ts";
 import { exportFeedback } from "./export-feedback.ts";
@@ -56,15 +55,6 @@ describe("the folder of an export", () => {
     await run(disk, later, { replace: true });
     assert.equal(await rowsOf(disk), 2);
     assert.deepEqual(await names(disk), ["out"]);
-  });
-
-  test("is replaced by two renames with nothing between them but a look for an empty folder", async () => {
-    const simulated = await withEarlier();
-    const calls: string[] = [];
-    const disk = hookedDisk(simulated, async (call) => void calls.push(call));
-    await run(disk, later, { replace: true });
-    const aside = calls.indexOf("rename");
-    assert.deepEqual(calls.slice(aside, aside + 3), ["rename", "rmdir", "rename"]);
   });
 
   test("is not replaced when it is no export, asked or not", async () => {

@@ -9,11 +9,10 @@ import { temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
-import { everything, liked, MomentsWorld } from "../../../test/support/moments-world.ts";
+import { everything, MomentsWorld } from "../../../test/support/moments-world.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { invalid } from "../../core/errors.ts";
 import { openThroughline } from "../../core/throughline.ts";
-import { autoRecord } from "../record/auto-record.ts";
 import type { ConsentInput } from "../record/consent.ts";
 import { checkLabel, type MomentInput } from "../record/label.ts";
 import { Receipt } from "../record/receipt.ts";
@@ -202,26 +201,21 @@ test("a chat that cannot be read keeps the others in no way from being recalled"
   assert.deepEqual(column(messages, "text"), ["Knock from a"]);
 });
 
-test("an answer is recalled for two minutes, and is too old to be judged from then on", async () => {
-  const w = await world();
-  await w.turn("a", "Tell me a joke", "Knock, knock");
-  w.clock.pass(119_000);
-  assert.equal(await w.recall(), 2);
-  assert.equal((await w.judged()).how, "last-assistant");
-  w.clock.pass(2_000);
-  assert.equal((await w.judged()).reason, "too_old");
-});
-
-test("what was said longer ago, or later than now by the clock, is not recalled", async () => {
-  const old = await world();
-  await old.turn("a", "Tell me a joke", "Knock, knock");
-  old.clock.pass(121_000);
-  assert.equal(await old.recall(), 0);
-  const later = await world();
-  await later.turn("a", "Tell me a joke", "Knock, knock");
-  later.clock.pass(-60_000);
-  assert.equal(await later.recall(), 0);
-});
+for (const [passedMs, recalled, reason] of [
+  [119_000, 2, null],
+  [120_000, 2, "too_old"],
+  [121_000, 0, "no_assistant_turn"],
+  [-60_000, 0, "no_assistant_turn"],
+] as const) {
+  test(`of an answer ${passedMs} ms ago by the clock ${recalled} messages are recalled; a second later it is ${reason ?? "judged"}`, async () => {
+    const w = await world();
+    await w.turn("a", "Tell me a joke", "Knock, knock");
+    w.clock.pass(passedMs);
+    assert.equal(await w.recall(), recalled);
+    w.clock.pass(1_000);
+    assert.equal((await w.judged()).reason, reason);
+  });
+}
 
 test("a chat in which nobody acted for hours is not read at a start", async (t) => {
   const w = await world();
@@ -257,15 +251,6 @@ test("what was erased or cleared is not recalled, and nothing without consent", 
   const { messages } = await w.judged();
   assert.deepEqual(column(messages, "text"), ["Knock, knock"]);
 });
-
-for (const agoMs of [-1, Number.NaN, Number.POSITIVE_INFINITY, "5"]) {
-  test(`a message said ${agoMs} ms ago is refused`, async () => {
-    const { recorder } = await world();
-    const message = { role: "user", text: "Hello", agoMs: agoMs as number } as const;
-    assert.throws(() => recorder.message(message), { code: "THROUGHLINE_INVALID" });
-    assert.equal(recorder.record(liked).accepted, true);
-  });
-}
 
 const state = { id: "0", name: "n", accepted: true, durable: false, uploaded: false };
 
@@ -309,27 +294,6 @@ test("a skill says why a moment is not recorded: a full disk, a refusal, wrong a
   for (const args of [{}, null, "x", { what: 3 }, { what: "" }]) {
     assert.match(await busy.positively.handle(args), /^Not recorded: what must /);
   }
-});
-
-test("recorded by rule: a pat is positive, words are negative, one of either in 30 s", () => {
-  const clock = new HeldClock();
-  const inputs: MomentInput[] = [];
-  const react = autoRecord((input) => {
-    checkLabel(input);
-    inputs.push(input);
-    return new Receipt(state);
-  }, clock);
-  assert.equal(react({ kind: "pat" }, " "), undefined);
-  react({ kind: "pat" }, "a joke", "chat");
-  clock.pass(29_999);
-  assert.equal(react({ kind: "words", matched: ["stupid"] }, "a joke"), undefined);
-  clock.pass(1);
-  react({ kind: "words", matched: ["stupid"], messageId: "m" }, "x".repeat(3_000));
-  assert.deepEqual(columns(inputs, "sentiment", "source", "matched"), [
-    ["positive", "auto", undefined],
-    ["negative", "auto", ["stupid"]],
-  ]);
-  assert.equal(inputs[1]?.what.length, 2_000);
 });
 
 test("a failure that is nobody's input is not told to the model as one", async () => {

@@ -53,17 +53,6 @@ test(`${many} packages to be sent: the start reads names alone`, async () => {
   assert.equal(reads(), before, "no status was read");
 });
 
-test(`${many} packages to be sent and a server that is away: an hour costs fewer than 80 requests, and all stay pending`, async () => {
-  await using server = await S3Server.start();
-  const disk = await diskWith(many, server.endpoint);
-  await using world = await UploadWorld.open({ at: server, disk });
-  world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
-  await world.uploader.start();
-  await world.time.pass(3_600_000);
-  assert.equal(world.uploader.statistics().pending, many);
-  assert.ok(world.server.faults.met < 80, `${world.server.faults.met}`);
-});
-
 for (const [cut, mode] of [
   ["process", "local+s3"],
   ["power", "local+s3"],

@@ -13,8 +13,6 @@ import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { systemError } from "../../../test/support/system-error.ts";
 import { isPackageName } from "../package/package-name.ts";
 import { SaveError } from "../package/package-sink.ts";
-import { waitMs } from "../s3/upload-failure.ts";
-import { effectiveMode, type StorageSettings } from "./mode.ts";
 
 const hour = 3_600_000;
 const refused = (status: number, code: string): S3FaultKind => ({ kind: "error", status, code });
@@ -304,45 +302,7 @@ test("a package whose folder somebody removed is dead as local_missing", async (
   assert.deepEqual([pending, dead, last_error?.class], [0, 1, "local_missing"]);
 });
 
-test("the wait after a failure is any time up to 1 s, doubled each time up to 300 s for ever", () => {
-  for (const [failures, mostMs] of [
-    [1, 1_000],
-    [2, 2_000],
-    [3, 4_000],
-    [9, 256_000],
-    [10, 300_000],
-    [1_000_000, 300_000],
-  ] as const) {
-    const waits = [0, 0.5, 0.999_999].map((jitter) => waitMs(failures, () => jitter));
-    assert.deepEqual(waits.slice(0, 2), [0, mostMs / 2]);
-    assert.ok((waits[2] ?? 0) <= mostMs);
-  }
-  const drawn = Array.from({ length: 20 }, () => waitMs(10));
-  assert.ok(drawn.every((ms) => ms >= 0 && ms <= 300_000));
-  assert.ok(new Set(drawn).size > 1, "not always the same");
-});
-
 // F4, F5: the mode that holds, why, and whether packages are to be uploaded.
-const bucket = "moments";
-const modes: readonly (readonly [StorageSettings, string, string | null, boolean])[] = [
-  [{}, "local", "no_bucket", false],
-  [{ bucket: "" }, "local", "no_bucket", false],
-  [{ bucket }, "local+s3", null, true],
-  [{ mode: "", bucket }, "local+s3", null, true],
-  [{ mode: "local", bucket }, "local", null, false],
-  [{ mode: "s3", bucket }, "s3", null, true],
-  [{ mode: "s3" }, "local", "no_bucket", false],
-  [{ mode: "S3", bucket }, "local", "unknown_mode", false],
-  [{ mode: "s3", bucket, lacks: "no_credentials" }, "local", "no_credentials", true],
-  [{ bucket, lacks: "no_client" }, "local", "no_client", true],
-  [{ mode: "local", bucket, lacks: "no_client" }, "local", null, false],
-];
-test("the mode is the one that was asked for, or local for a reason", () => {
-  for (const [settings, mode, reason, mayUpload] of modes) {
-    const wanted = { mode, reason, mayUpload };
-    assert.deepEqual(effectiveMode(settings), wanted, JSON.stringify(settings));
-  }
-});
 
 // Somebody asks for uploads in a process that has read no status yet, as a command does that has just
 // begun. The process before it left them failed, or waiting for their turn.

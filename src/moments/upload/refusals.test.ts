@@ -7,27 +7,17 @@ import { type SamplePackage, samplePackage } from "../../../test/support/s3/samp
 import { prefixOf, UploadWorld } from "../../../test/support/s3/upload-world.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 
-const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const hour = 3_600_000;
 const refused = (status: number, code: string): S3FaultKind => ({ kind: "error", status, code });
 
-// E3: failed and visible, not hammered.
+// One of each class: failed and visible, not hammered.
 const refusals: readonly (readonly [status: number, code: string, kind: string])[] = [
   [403, "AccessDenied", "refused"],
-  [403, "InvalidAccessKeyId", "refused"],
-  [403, "SignatureDoesNotMatch", "refused"],
-  [401, "Unauthorized", "refused"],
   [404, "NoSuchBucket", "bucket"],
-  [301, "PermanentRedirect", "bucket"],
-  [400, "AuthorizationHeaderMalformed", "bucket"],
   [403, "RequestTimeTooSkewed", "clock"],
   [403, "ExpiredToken", "expired"],
 ];
-/** One of each class; the others under THROUGHLINE_FULL. */
-const chosen = isFull
-  ? refusals
-  : refusals.filter(([, , kind], at) => refusals.findIndex((row) => row[2] === kind) === at);
-for (const [status, code, kind] of chosen) {
+for (const [status, code, kind] of refusals) {
   test(`${status} ${code} stops the target as ${kind}: 3 packages wait together, and it is told once`, async () => {
     await using world = await UploadWorld.started();
     const does = refused(status, code);

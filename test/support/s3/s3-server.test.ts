@@ -2,9 +2,7 @@
 // are right but for one thing, made with the client of AWS.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { Readable } from "node:stream";
 import { after, before, test } from "node:test";
-import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { silentLogger } from "../../../src/core/logger.ts";
 import { systemTimers } from "../../../src/core/timers.ts";
 import { resolveTarget, type S3TargetOptions } from "../../../src/moments/s3/options.ts";
@@ -14,8 +12,6 @@ import { S3Server } from "./s3-server.ts";
 import { samplePackage } from "./sample-package.ts";
 
 const signal = new AbortController().signal;
-const nothing = () => undefined;
-const silence = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 let server: S3Server;
 before(async () => {
   server = await S3Server.start({ pageSize: 3 });
@@ -47,38 +43,6 @@ test("a SHA-256 or MD5 that is not that of the body is BadDigest", async () => {
   const wrong = { ...object("bad"), sha256: createHash("sha256").update("other").digest("hex") };
   await assert.rejects(portTo().put(wrong, signal), { code: "BadDigest", status: 400 });
   assert.equal(server.objects().has("bad"), false);
-});
-
-test("a body that is framed as aws-chunked is refused with 411", async () => {
-  const { endpoint, credentials } = server;
-
-  const client = new S3Client({
-    ...{ endpoint, credentials, region: "us-east-1", forcePathStyle: true, logger: silence },
-  });
-  const stream = Readable.from([Buffer.from("framed")]);
-  const command = new PutObjectCommand({
-    ...{ Bucket: "moments", Key: "framed", Body: stream, ContentLength: 6 },
-  });
-  await assert.rejects(client.send(command), (error: { $metadata: { httpStatusCode: number } }) => {
-    return error.$metadata.httpStatusCode === 411;
-  });
-  assert.equal(server.objects().has("framed"), false);
-  client.destroy();
-});
-
-test("a fault meets the nth request of its operation and key, as often as it says, and no other", async () => {
-  const port = portTo();
-  const does = { kind: "error", status: 500, code: "InternalError" } as const;
-  server.fail({ operation: "PutObject", key: "nth", nth: 2, times: 2, does });
-  const seen: string[] = [];
-  for (let n = 1; n <= 4; n++) {
-    await port.put(object("other"), signal);
-    await port.put(object("nth"), signal).then(
-      () => seen.push("stored"),
-      (error: { code: string }) => seen.push(error.code),
-    );
-  }
-  assert.deepEqual(seen, ["stored", "InternalError", "InternalError", "stored"]);
 });
 
 // The journal is what says that a manifest was never visible before its files: it must be able to
