@@ -291,13 +291,16 @@ for (const [what, plant] of [
 }
 
 const silence = { ...words, messages: false };
+const nothing = { ...initialConsent, messages: false };
 
-test("of what is withdrawn and cannot be kept words alone are agreed to, what is granted changes nothing", async (t) => {
+test("of what is withdrawn and cannot be kept words alone are agreed to, unless they are refused; what is granted changes nothing", async (t) => {
   for (const [before, now, after, call] of [
     [everything, words, initialConsent, "write"],
     [words, everything, words, "write"],
-    [words, silence, initialConsent, "write"],
+    [words, silence, nothing, "write"],
     [undefined, words, initialConsent, "write"],
+    [undefined, silence, nothing, "write"],
+    [{ ...silence, frames: true }, silence, nothing, "write"],
     [silence, { ...everything, messages: false }, silence, "write"],
     [everything, silence, silence, "syncDirectory"], // it is in its place
   ] as const) {

@@ -18,6 +18,9 @@ interface Ports extends FilePorts {
   readonly logger: Logger;
 }
 
+/** What a file of one byte agrees to: nothing. */
+const nothing: Consent = { ...initialConsent, messages: false };
+
 /** What somebody agreed to, kept for later runs: of several changes the last one, whatever is slow. */
 export class KeptConsent {
   readonly #ports: Ports;
@@ -41,7 +44,8 @@ export class KeptConsent {
       const bytes = await readIfFile(disk, this.#path);
       // Larger than anything of ours, a folder, a link or a pipe is not absent.
       const isNone = bytes === undefined && !(await isThere(disk, this.#path));
-      this.#kept = isNone ? undefined : readConsent(bytes && jsonOf(bytes));
+      if (bytes?.length === 1) this.#kept = nothing;
+      else this.#kept = isNone ? undefined : readConsent(bytes && jsonOf(bytes));
     } catch (error) {
       // Torn, or somebody wrote it by hand, or it is no file.
       if (!isThroughlineError(error, "THROUGHLINE_INVALID")) throw error;
@@ -52,7 +56,8 @@ export class KeptConsent {
 
   /**
    * Keeps it, after those before it, and gives it back. What is withdrawn, or said first, and cannot be kept leaves an
-   * empty file: the next run agrees to nothing but words. Without a file what it is configured with would hold.
+   * empty file: the next run agrees to nothing but words; or where words are refused a file of one byte: it agrees to
+   * nothing. Without a file what it is configured with would hold.
    *
    * @throws ThroughlineError `THROUGHLINE_UNAVAILABLE`: the disk refused.
    */
@@ -75,12 +80,13 @@ export class KeptConsent {
         kept === undefined || consentSwitches.some((name) => kept[name] && !consent[name]);
       // Of an unknown outcome it is in its place.
       const isKept = isThroughlineError(cause, "THROUGHLINE_OUTCOME_UNKNOWN");
-      if (isWithdrawn && !isKept) await this.#empty().catch(() => undefined); // told below
+      if (isWithdrawn && !isKept) await this.#empty(consent).catch(() => undefined); // told below
       throw unavailable("what was agreed to could not be kept for the next run", cause);
     }
   }
 
-  async #empty(): Promise<void> {
+  /** A full disk has room for both. */
+  async #empty({ messages }: Consent): Promise<void> {
     const { disk } = this.#ports;
     let file = await disk.open(this.#path, "write").catch(() => undefined);
     if (file === undefined) {
@@ -89,7 +95,7 @@ export class KeptConsent {
       await syncNames(this.#ports, dirname(this.#path));
     }
     try {
-      await file.truncate(0);
+      await file.truncate(messages ? 0 : 1);
       await file.sync();
     } finally {
       await file.close();
