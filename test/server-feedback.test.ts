@@ -492,6 +492,8 @@ test("a reaction to an answer that the buffers never held has the words of the c
     ["Long ago", "Once upon a time"],
   );
   assert.equal(messages[feedback.target.index].text, "Once upon a time");
+  const { timestamp, t_ms } = messages[0];
+  assert.deepEqual([typeof timestamp, t_ms, feedback.num_frames], ["number", null, 0]);
   assert.deepEqual([feedback.provider, feedback.model], [of.provider, of.model]);
   await c.throughline.chats.append("imported", [{ role: "assistant", content: "Then", id: "i1" }]);
   await c.throughline.chats.append("other", [{ role: "assistant", content: "Now", ...later }]);

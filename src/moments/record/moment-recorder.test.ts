@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { column, columns } from "../../../test/support/columns.ts";
+import { column } from "../../../test/support/columns.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
 import { isThroughlineError } from "../../core/errors.ts";
@@ -412,26 +412,6 @@ test("a pat repeats none that was deleted, and none of another chat", async () =
   await first.whenDurable();
   at.recorder.deleted([first.name]);
   assert.equal(at.recorder.record({ ...pat, chatId: "a" }).accepted, true);
-});
-
-test("a target older than the buffers takes its words from the transcript, and no media of another time", async () => {
-  const at = recorder();
-  fill(at);
-  const transcript = [
-    { role: "user", text: "old", id: "o1", turnId: "t0", atMs: 1_000_000 },
-    { role: "assistant", text: "answer", id: "o2", turnId: "t0" },
-  ] as const;
-  const { record, messages } = await reacted(at, { targetMessageId: "o2", transcript });
-  const { reduced, window, num_frames } = record;
-  assert.deepEqual([reduced, window.from, num_frames], ["old_target", "transcript", 0]);
-  assert.deepEqual([record.target?.how, record.target?.index], ["explicit", 1]);
-  assert.deepEqual(columns(messages, "timestamp", "t_ms"), [
-    [1_000, null],
-    [null, null],
-  ]);
-  assert.throws(() => at.recorder.record({ ...liked, targetMessageId: "nowhere" }), {
-    code: "THROUGHLINE_INVALID",
-  });
 });
 
 test("a system prompt set before 100 messages is in the package with the last 50", async () => {

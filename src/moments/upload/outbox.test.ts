@@ -328,20 +328,6 @@ async function left(as: keyof typeof refusals): Promise<UploadWorld> {
 
 const next = ({ server, disk }: UploadWorld) => UploadWorld.open({ at: server, disk });
 
-for (const as of ["dead", "waiting"] as const) {
-  test(`a package that was left ${as} goes up at once when uploads are asked for`, async () => {
-    await using before = await left(as);
-    before.server.faults.heal();
-    await using world = await next(before);
-    await world.uploader.start();
-    await world.uploader.probe();
-    await world.time.until(() => world.uploaded.length > 0, 1_000);
-    assert.equal(world.uploaded.length, 1);
-    assert.equal(world.clock.monotonic(), 0, "without a wait");
-    assert.deepEqual(await world.left(), []);
-  });
-}
-
 test("a package that failed stays so when nobody asks, and one that waited is tried at once", async () => {
   for (const as of ["dead", "waiting"] as const) {
     await using before = await left(as);

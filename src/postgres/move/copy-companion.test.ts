@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { changed } from "../../../test/support/changed.ts";
 import { heldPlace, pass } from "../../../test/support/cluster-world.ts";
 import { kept } from "../../../test/support/kept-storage.ts";
 import { stoppingStorage } from "../../../test/support/stopping-storage.ts";
@@ -10,7 +11,7 @@ import { moveUnderWay } from "../../core/chat/move-under-way.ts";
 import { damagedFile, hashOf } from "../../core/storage/file-store.ts";
 import { frameworkLogs } from "../../core/storage/framework-logs.ts";
 import { companionLease } from "../../core/storage/leases.ts";
-import { unlisted } from "../../core/storage/log-store.ts";
+import { type LogStore, unlisted } from "../../core/storage/log-store.ts";
 import { openMemoryStorage } from "../../core/storage/memory/memory-storage.ts";
 import type { Storage } from "../../core/storage/storage.ts";
 import { openThroughline, type Throughline } from "../../core/throughline.ts";
@@ -221,29 +222,22 @@ for (const [what, keepsMs, isCopied] of [
   });
 }
 
-/** A log store that lost a record, as a damaged file does. */
-function without(storage: Storage, seq: number): Storage {
-  return {
-    ...kept(storage),
-    logs: (collection, projection) => {
-      const store = storage.logs(collection, projection);
-      return {
-        append: (...args) => store.append(...args),
-        erase: (...args) => store.erase(...args),
-        delete: (key) => store.delete(key),
-        tail: (...args) => store.tail(...args),
-        page: (...args) => store.page(...args),
-        async *read(...args) {
-          for await (const record of store.read(...args)) if (record.seq !== seq) yield record;
-        },
-        find: (...args) => store.find(...args),
-        findAll: (...args) => store.findAll(...args),
-        list: (options) => store.list(options),
-        search: (...args) => store.search(...args),
-      };
-    },
+/** The same storage, whose logs answer otherwise. */
+function withLogs(storage: Storage, otherwise: (store: LogStore) => Partial<LogStore>): Storage {
+  const logs: Storage["logs"] = (collection, projection) => {
+    const store = storage.logs(collection, projection);
+    return changed(store, otherwise(store));
   };
+  return { ...kept(storage), logs };
 }
+
+/** A log store that lost a record, as a damaged file does. */
+const without = (storage: Storage, seq: number) =>
+  withLogs(storage, (store) => ({
+    async *read(...args) {
+      for await (const record of store.read(...args)) if (record.seq !== seq) yield record;
+    },
+  }));
 
 for (const seq of [1, 2, 3]) {
   test(`a chat whose record ${seq} is lost refuses the copy, unless a mark may stand in its place`, async (t) => {
@@ -264,21 +258,13 @@ for (const seq of [1, 2, 3]) {
 
 test("a chat of which nothing can be read refuses the copy, or is left out of it", async (t) => {
   const { storage } = await storageWith(t, { a: ["1", "2"], b: ["1"] });
-  const damaged: Storage = {
-    ...kept(storage),
-    logs: (collection, projection) => {
-      const store = storage.logs(collection, projection);
-      const none = { seq: 0, head: {}, records: [], damaged: true };
-      return new Proxy(store, {
-        get: (of, name) => {
-          if (name === "tail") return (key: string) => (key === "a" ? none : of.tail(key, 0));
-          if (name === "read") return (key: string) => (key === "a" ? [] : of.read(key));
-          const member = Reflect.get(of, name);
-          return typeof member === "function" ? member.bind(of) : member;
-        },
-      });
+  const none = { seq: 0, head: {}, records: [], damaged: true };
+  const damaged = withLogs(storage, (store) => ({
+    tail: async (key, count) => (key === "a" ? none : store.tail(key, count)),
+    async *read(key, options) {
+      if (key !== "a") yield* store.read(key, options);
     },
-  };
+  }));
   const { storage: target } = await storageWith(t, {});
   const refused = { code: "THROUGHLINE_CORRUPT", message: /^chats\/a is damaged: nothing / };
   await assert.rejects(copyCompanion(damaged, target), refused);
@@ -333,16 +319,12 @@ test("an abort ends the waiting for a lease at once", { timeout: 10_000 }, async
 function damagedIn(storage: Storage, damaged: string): Storage {
   const files: Storage["files"] = (collection) => {
     const store = storage.files(collection);
-    return {
-      put: (...args) => store.put(...args),
+    return changed(store, {
       get: async (key, hash) => {
         if (hash === damaged) throw damagedFile(key, hash);
         return store.get(key, hash);
       },
-      list: (key) => store.list(key),
-      delete: (...args) => store.delete(...args),
-      keys: () => store.keys(),
-    };
+    });
   };
   return { ...kept(storage), files };
 }
