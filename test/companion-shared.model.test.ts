@@ -12,7 +12,9 @@ import type { Storage } from "../src/core/storage/storage.ts";
 import { seededRandom } from "../src/testing/random.ts";
 import { awakeProcess } from "./support/awake.ts";
 import { heldPlace, mortal, soon } from "./support/cluster-world.ts";
+import { column } from "./support/columns.ts";
 import { scriptedResponder } from "./support/scripted-responder.ts";
+import { SimulatedVoice } from "./support/simulated-voice.ts";
 
 const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const servers = 4;
@@ -82,11 +84,12 @@ test("of 4 servers with 10 acts a second each, killed in between, no wound and n
     const { run } = await awakeProcess(losing, options);
     return { companion: run, kill: () => storage.kill(), gathered: 0 };
   };
-  const settle = async () => {
-    for (let i = 0; i < 40; i++) await setImmediate();
-  };
   const stored = async () =>
     (await place.open().storage.documents("session").read("session"))?.value ?? {};
+  const runsLogged = async () => {
+    const runs = await place.open().storage.logs("", runsProjection).tail("runs", 10);
+    return column(runs?.records ?? [], "kind");
+  };
   const up: Server[] = [];
   for (let n = 0; n < servers; n++) up.push(await start());
   const counts = { small: 0, wounds: 0, persons: 0, kills: 0, lost: 0 };
@@ -99,11 +102,11 @@ test("of 4 servers with 10 acts a second each, killed in between, no wound and n
         companion.emotions.event("hurt");
         counts.wounds++;
         server.gathered = 0; // what was gathered is written with it
-        await settle();
+        await settled();
       } else if (act < 4) {
         companion.personSeen(`person ${++counts.persons}`);
         server.gathered = 0;
-        await settle();
+        await settled();
         assert.equal((await stored())["last_person_seen"], `person ${counts.persons}`);
       } else {
         companion.emotions.event("small");
@@ -122,7 +125,7 @@ test("of 4 servers with 10 acts a second each, killed in between, no wound and n
       server.companion.tick();
       server.gathered = 0;
     }
-    await settle();
+    await settled();
     if (killed !== undefined) up.push(await start());
   }
   t.diagnostic(JSON.stringify(counts));
@@ -130,7 +133,7 @@ test("of 4 servers with 10 acts a second each, killed in between, no wound and n
   for (let passed = 0; passed < 20_000; passed += 5_000) {
     place.clock.pass(5_000);
     for (const { companion } of up) companion.tick();
-    await settle();
+    await settled();
   }
   for (const { companion } of up) {
     const { levels, wounds } = companion.emotions.feeling();
@@ -139,19 +142,10 @@ test("of 4 servers with 10 acts a second each, killed in between, no wound and n
     assert.equal(companion.person?.name, `person ${counts.persons}`);
     assert.equal(companion.report.kind, "fresh_start");
   }
-  const runs = await place.open().storage.logs("", runsProjection).tail("runs", 10);
-  assert.deepEqual(
-    runs?.records.map(({ kind }) => kind),
-    ["run_start"],
-    "a server that dies beside a living one is no restart",
-  );
+  const says = "a server that dies beside a living one is no restart";
+  assert.deepEqual(await runsLogged(), ["run_start"], says);
   await Promise.all(up.map(({ companion }) => companion.close()));
-  const ended = await place.open().storage.logs("", runsProjection).tail("runs", 10);
-  assert.deepEqual(
-    ended?.records.map(({ kind }) => kind),
-    ["run_start", "run_end"],
-    "the last to leave ends it",
-  );
+  assert.deepEqual(await runsLogged(), ["run_start", "run_end"], "the last to leave ends it");
   assert.equal((await stored())["shutdown_clean"], true);
 });
 
@@ -174,13 +168,14 @@ async function serverOf(place: Place) {
     (await awakeProcess(wrapped, { clock: place.clock, timers: soon, model })).run;
   return { run, turns, kill, deafen, again, writes, reads };
 }
+type Writer = Awaited<ReturnType<typeof serverOf>>;
 
 async function settled() {
   for (let n = 0; n < 40; n++) await setImmediate();
 }
 
 /** Lets servers do what is due in a span of time. */
-async function pass(place: Place, ms: number, ...servers: Awaited<ReturnType<typeof serverOf>>[]) {
+async function pass(place: Place, ms: number, ...servers: readonly Writer[]) {
   for (let passed = 0; passed < ms; passed += 100) {
     place.clock.pass(100);
     for (const { run } of servers) run.tick();
@@ -193,34 +188,31 @@ test("a text that is acknowledged after another server wrote is not sent a secon
   const [a, b] = [await serverOf(place), await serverOf(place)];
   await a.run.clients.begin("robot");
   await a.run.clients.inject("robot", "It rains.");
-  const sent: string[] = [];
-  const taken = Promise.withResolvers<void>();
-  a.run.clients.deliver("robot", {
-    state: "idle",
-    onChange: () => () => undefined,
-    inject(text) {
-      sent.push(text);
-      return taken.promise;
-    },
-  });
+  const stream = new SimulatedVoice("idle");
+  stream.isPrompt = false;
+  a.run.clients.deliver("robot", stream);
   await settled();
   b.run.emotions.event("abuse");
   await pass(place, 1_500, a, b);
-  taken.resolve();
+  stream.acknowledge();
   await pass(place, 4_000, a, b);
-  assert.deepEqual(sent, ["It rains."]);
+  assert.deepEqual(column(stream.calls, "text"), ["It rains."]);
 });
+
+/** Another server comes first. */
+const after =
+  ({ run }: Writer): Around =>
+  async (call) => {
+    await run.save();
+    return call();
+  };
 
 test("a step of a client that is refused after a conflict has not happened", async () => {
   const place = heldPlace();
   const [a, b] = [await serverOf(place), await serverOf(place)];
   await a.run.clients.begin("robot");
   b.run.emotions.event("snap_detected");
-  const conflict: Around = async (call) => {
-    await b.run.save();
-    return call();
-  };
-  a.writes.push(conflict, refused);
+  a.writes.push(after(b), refused);
   const code = "THROUGHLINE_UNAVAILABLE";
   await assert.rejects(a.run.clients.inject("robot", "once"), { code });
   await a.run.clients.inject("robot", "once");
@@ -252,17 +244,14 @@ test("forgetting a chat reaches its interrupted turn, also where another server 
   const [a, b] = [await serverOf(place), await serverOf(place)];
   assert.equal(a.run.report.interrupted.length, 1);
   b.run.emotions.event("snap_detected");
-  a.writes.push(async (call) => {
-    await b.run.save();
-    return call();
-  });
+  a.writes.push(after(b));
   await a.run.forget("chat-secret");
   const stored = await place.open().storage.documents("session").read("session");
   assert.doesNotMatch(JSON.stringify(stored), /chat-secret/);
   assert.deepEqual(a.run.report.interrupted, []);
 });
 
-const ways: readonly [string, (server: Awaited<ReturnType<typeof serverOf>>) => unknown][] = [
+const ways: readonly [string, (server: Writer) => unknown][] = [
   ["is stored", () => undefined],
   ["is stored without an answer", ({ writes }) => writes.push(noAnswer)],
   ["is stored with a chat that is forgotten", ({ run }) => run.forget("another")],
@@ -277,10 +266,7 @@ for (const [how, act] of ways) {
     await pass(place, 3_000, a, b);
     const now = place.clock.now();
     const { events } = await a.run.moodCourse({ from: now - 60_000, to: now, points: 2 });
-    assert.deepEqual(
-      events.map(({ event }) => event),
-      ["snap_detected"],
-    );
+    assert.deepEqual(column(events, "event"), ["snap_detected"]);
   });
 }
 
