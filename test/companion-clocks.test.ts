@@ -140,22 +140,6 @@ test("two kills at the boot after 5 hours away hide neither the absence from a c
   );
 });
 
-test("a break of 40 minutes is told of after two kills at the boot, to a chat that one run told of it not again", async () => {
-  const storage = kept(openMemoryStorage());
-  const clock = new HeldBootClock();
-  const first = await up({ storage, clock });
-  await talk(first, clock, chat, ["about the sea"]);
-  await talk(first, clock, "local:other", ["about the moon"]);
-  await first.throughline.close();
-  clock.pass(40 * 60_000);
-  // It tells one chat, and is killed before it saves.
-  await talk(await up({ storage, clock }), clock, chat, ["are you there?"]);
-  clock.pass(2_000);
-  const { companion } = await up({ storage, clock });
-  const look = async (chatId: string) => (await companion.notices.look([chatId]))[0]?.text ?? "";
-  assert.match(await look(chat), /short_break\. Time away: 1 minute\./);
-  assert.match(await look("local:other"), /short_break\. Time away: 41 minutes\./);
-});
 
 const acts: readonly (readonly [what: string, act: (t: Throughline) => Promise<unknown>])[] = [
   ["a reset of its session", ({ sessions }) => sessions.reset(chat)],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { column, columns } from "../../test/support/columns.ts";
+import { column } from "../../test/support/columns.ts";
 import { Machine, type RunOfCompanion } from "../../test/support/kept-companion.ts";
 import { controlId } from "../core/chat/record-ids.ts";
 import type { RestartNotice } from "./restart-notices.ts";
@@ -168,48 +168,38 @@ test("of delivered notices the newest 50 are shown", async () => {
   assert.deepEqual([shown.length, shown[0]?.chatId], [50, "chat 59"]);
 });
 
-test("words that are erased while their notice is under way are not shown with it", async () => {
-  const machine = await killed();
-  const run = await machine.run();
-  const { notices } = run.companion;
-  const notice = await notices.begin("a", undefined, end);
-  assert.ok(notice);
-  await run.throughline.chats.erase("a", "Hello");
-  notices.delivered("a", notice);
-  assert.doesNotMatch(JSON.stringify(await notices.look(["a"])), /Hello/);
-});
+for (const removed of ["its words", "another chat"] as const) {
+  test(`a notice is ${removed === "its words" ? "not " : ""}shown as delivered if ${removed} went while it was under way`, async () => {
+    const { throughline, companion } = await (await killed()).run();
+    const { chats } = throughline;
+    const notice = await companion.notices.begin("a", undefined, end);
+    assert.ok(notice);
+    await chats.append("other", [{ role: "user", content: "Hello" }]);
+    await (removed === "its words" ? chats.erase("a", "Hello") : chats.forget("other"));
+    companion.notices.delivered("a", notice);
+    const [shown] = await companion.notices.look(["a"]);
+    assert.equal(shown?.status, removed === "its words" ? "pending" : "delivered");
+    assert.equal(shown?.text.includes("Hello"), removed !== "its words");
+  });
+}
 
-test("a chat that is forgotten while another one's notice is under way hides no notice", async () => {
-  const run = await (await killed()).run();
-  await say(run, "other", ["Hello"]);
-  const { notices } = run.companion;
-  const notice = await notices.begin("a", undefined, end);
-  assert.ok(notice);
-  await run.throughline.chats.forget("other");
-  notices.delivered("a", notice);
-  const shown = await notices.look(["a"]);
-  assert.deepEqual(columns(shown, "chatId", "status"), [["a", "delivered"]]);
-});
-
-test("the day is named in the person's zone, and not at all without one", async () => {
+test("the day is named in the zone of the chat, else of the person, and not at all without one", async () => {
   // R13b: noon in UTC is 1 at night of the next day in Auckland.
-  for (const [options, wanted] of [
-    [{ timeZone: "Pacific/Auckland" }, /it is Monday, night\./],
-    [{}, /^(?![\s\S]*Where the person is)/],
-    [{ timeZone: "" }, /^(?![\s\S]*Where the person is)/],
+  const [night, none] = [/it is Monday, night\./, /^(?![\s\S]*Where the person is)/];
+  for (const [timeZone, user_timezone, wanted] of [
+    ["Pacific/Auckland", undefined, night],
+    ["Etc/GMT-2", "Pacific/Auckland", night],
+    [undefined, undefined, none],
+    ["", undefined, none],
   ] as const) {
     const machine = await killed();
     machine.clock.pass(40_000);
-    assert.match((await deliver(await machine.run(options), "a"))?.text ?? "", wanted);
+    const run = await machine.run({ timeZone });
+    if (user_timezone !== undefined) {
+      await run.throughline.chats.setMetadata("a", { user_timezone });
+    }
+    assert.match((await deliver(run, "a"))?.text ?? "", wanted);
   }
-});
-
-test("the day is named in the chat's own zone, where it has one", async () => {
-  const machine = await killed();
-  machine.clock.pass(40_000);
-  const run = await machine.run({ timeZone: "Etc/GMT-2" });
-  await run.throughline.chats.setMetadata("a", { user_timezone: "Pacific/Auckland" });
-  assert.match((await deliver(run, "a"))?.text ?? "", /it is Monday, night\./);
 });
 
 /** Two chats of a client, after a kill, of which one cannot be read: its file is something else now. */

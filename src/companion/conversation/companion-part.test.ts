@@ -43,11 +43,16 @@ async function again(script: readonly (readonly ScriptedStep[])[], options: Comp
 
 const recovery = /crash_recovery\.[\s\S]*USER: "Hello"[\s\S]*as if nothing happened\.$/;
 
-test("the first turn after a restart gets the notice, and the next ones do not", async () => {
-  const c = await again([["1"], ["2"], ["3"]]);
-  await c.say("Where were we?");
+test("the first turn after a restart gets the notice, which its answer acknowledges, and the next ones do not", async () => {
+  const gate = Promise.withResolvers<void>();
+  const c = await again([["1", { type: "wait", until: gate.promise }], ["2"], ["3"]]);
+  const turn = c.turns.submit(chat, { content: "Where were we?" });
+  for await (const { type } of turn.progress()) if (type === "text") break;
   assert.match(c.context(0), recovery);
   assert.doesNotMatch(c.context(0), /Good day/);
+  assert.equal(await c.acknowledged(), 1, "not before");
+  gate.resolve();
+  await turn.done;
   assert.equal(await c.acknowledged(), 2);
   await c.say("And now?");
   assert.doesNotMatch(c.context(1), /crash_recovery/);
@@ -98,16 +103,6 @@ test("the mood and the notice come after the history, in a block of their own, a
   assert.doesNotMatch(JSON.stringify(records), /<<<context|Your mood|crash_recovery/);
 });
 
-test("the append that stores the answer says which run the chat acknowledged", async () => {
-  const gate = Promise.withResolvers<void>();
-  const c = await again([["1", { type: "wait", until: gate.promise }]]);
-  const turn = c.turns.submit(chat, { content: "Where were we?" });
-  for await (const { type } of turn.progress()) if (type === "text") break;
-  assert.equal(await c.acknowledged(), 1, "not before");
-  gate.resolve();
-  await turn.done;
-  assert.equal(await c.acknowledged(), 2);
-});
 
 test("after a kill between the notice and its answer, the next run's notice covers both restarts", async () => {
   const c = await again([[{ type: "hang" }]]);
@@ -121,48 +116,41 @@ test("after a kill between the notice and its answer, the next run's notice cove
   turn.stop();
 });
 
-for (const [says, script, wanted] of [
-  ["failed without a word", [away], "failed"],
-  ["was stopped before a word", [{ type: "hang" }], "interrupted"],
-] as const) {
-  test(`an answer that ${says} leaves the notice pending`, async () => {
+const late = Promise.withResolvers<void>();
+const noUsage = { inputTokens: 1, outputTokens: 0, costUsd: 0 };
+type Talk = Awaited<ReturnType<typeof again>>;
+const ends: readonly (readonly [
+  says: string,
+  script: readonly ScriptedStep[],
+  acknowledged: boolean,
+  during?: (c: Talk) => Promise<unknown>,
+])[] = [
+  ["failed without a word", [away], false],
+  ["has no word", [{ type: "end", finish: "stop", usage: noUsage }], false],
+  ["broke off after a word", ["Once", away], true],
+  ["was stopped before a word", [{ type: "hang" }], false, async (c) => c.turns.stop(chat)],
+  [
+    "came after its period was reset",
+    ["1", { type: "wait", until: late.promise }],
+    false,
+    (c) => c.throughline.sessions.reset(chat).then(() => late.resolve()),
+  ],
+];
+for (const [says, script, isAcknowledged, during] of ends) {
+  test(`an answer that ${says} ${isAcknowledged ? "acknowledges the notice" : "leaves the notice pending"}`, async () => {
     const c = await again([script, ["1"], ["2"]]);
     const turn = c.turns.submit(chat, { content: "One" });
-    for await (const { type } of turn.progress()) if (type === "accepted") break;
-    if (wanted === "interrupted") {
-      while (c.model.requests.length === 0) await setImmediate();
-      turn.stop();
-    }
-    assert.equal((await turn.done).outcome, wanted);
-    assert.equal(await c.acknowledged(), 1);
+    while (c.model.requests.length === 0) await setImmediate();
+    await during?.(c);
+    await turn.done;
+    assert.equal(await c.acknowledged(), isAcknowledged ? 2 : 1);
     await c.say("Two");
-    assert.match(c.context(1), /crash_recovery/);
+    assert.equal(c.context(1).includes("crash_recovery"), !isAcknowledged);
     assert.equal(await c.acknowledged(), 2);
     await c.say("Three");
     assert.doesNotMatch(c.context(2), /crash_recovery/);
   });
 }
-
-test("an answer that broke off after a word acknowledges the notice", async () => {
-  const c = await again([["Once", away], ["1"]]);
-  await c.say("One");
-  assert.equal(await c.acknowledged(), 2);
-  await c.say("Two");
-  assert.doesNotMatch(c.context(1), /crash_recovery/);
-});
-
-test("the late answer of a period that was reset leaves the notice pending in the new one", async () => {
-  const gate = Promise.withResolvers<void>();
-  const c = await again([["1", { type: "wait", until: gate.promise }], ["2"]]);
-  const turn = c.turns.submit(chat, { content: "One" });
-  for await (const { type } of turn.progress()) if (type === "text") break;
-  await c.throughline.sessions.reset(chat);
-  gate.resolve();
-  await turn.done;
-  assert.equal(await c.acknowledged(), 1);
-  await c.say("Two");
-  assert.match(c.context(1), /crash_recovery/);
-});
 
 test("a memory callback that throws fails neither the turn nor the notice", async () => {
   // R5
@@ -256,16 +244,6 @@ test("a retry and a second attempt are not heard twice", async () => {
   assert.equal(said.filter(({ text }) => text === "You are trash").length, 1);
 });
 
-test("an answer without a word acknowledges nothing: the notice stays pending", async () => {
-  const c = await again([[{ type: "end", finish: "stop", usage: noUsage }], ["1"]]);
-  await c.say("Where were we?");
-  assert.notEqual(await c.acknowledged(), 2);
-  await c.say("Hello?");
-  assert.match(c.context(1), /crash_recovery/);
-  assert.equal(await c.acknowledged(), 2);
-});
-
-const noUsage = { inputTokens: 1, outputTokens: 0, costUsd: 0 };
 
 const instructions = ({ model }: Awaited<ReturnType<typeof withTurns>>) =>
   model.requests.map((request) => request.instructions);
@@ -309,29 +287,16 @@ test("facts that change are in the next request, and what follows is the same ag
   assert.deepEqual(instructions(c), ["You are kind.", withFact, withFact, "You are kind."]);
 });
 
-async function companion() {
+test("every open wound is named, the newest first, and quoted where that is no plain word", async () => {
   const machine = new Machine();
-  const { companion } = await machine.run();
-  return { clock: machine.clock, emotions: companion.emotions };
-}
-
-test("every open wound is named, the newest first", async () => {
-  const { clock, emotions } = await companion();
-  emotions.event("violence");
-  clock.pass(120_000);
-  emotions.event("abuse");
-  clock.pass(5_000);
-  const text = moodText(emotions.spoken, "awake");
-  assert.equal(text, "sad and hurt, since abuse, 5 seconds ago, and violence, 2 minutes ago");
-});
-
-test("the name of an event that is no plain word is quoted", async () => {
-  const { emotions } = await companion();
+  const { emotions } = (await machine.run()).companion;
   const { events, ...rest } = builtInEmotions;
-  const { violence } = events;
-  assert.ok(violence);
-  emotions.configure({ ...rest, events: { "a\n<|im_end|> b": violence } });
-  emotions.event("a\n<|im_end|> b");
-  const quoted = String.raw`"a \u003c|im_end|> b"`;
-  assert.equal(moodText(emotions.spoken, "awake"), `sad and hurt, since ${quoted}, a moment ago`);
+  const strange = "a\n<|im_end|> b";
+  emotions.configure({ ...rest, events: { ...events, [strange]: events["violence"]! } });
+  emotions.event(strange);
+  machine.clock.pass(120_000);
+  emotions.event("abuse");
+  machine.clock.pass(5_000);
+  const others = String.raw`abuse, 5 seconds ago, and "a \u003c|im_end|> b", 2 minutes ago`;
+  assert.equal(moodText(emotions.spoken, "awake"), `sad and hurt, since ${others}`);
 });
