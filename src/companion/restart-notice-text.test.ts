@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { hostileTexts, hostileTexts as payloads } from "../../test/support/hostile-texts.ts";
+import { hostileTexts } from "../../test/support/hostile-texts.ts";
 import { factsText } from "./facts.ts";
 import { durationText, type Gap } from "./gap.ts";
 import { cleanName, messageLines, quoted, quotedWithin } from "./quoted-lines.ts";
@@ -98,21 +98,15 @@ const ends: readonly (readonly [RestartKind, string])[] = [
   ["short_break", "Greet naturally, briefly acknowledge you're back."],
   ["long_absence", "Welcome them back warmly."],
 ];
-// R5: each part is independent of the others.
 for (const [kind, last] of ends) {
-  test(`a ${kind} of which nothing else is known has header and instruction, "${last}"`, () => {
+  // R5: each part is independent of the others. R8.
+  test(`a ${kind} of which nothing else is known has header and instruction; one whose gap is uncertain states no duration`, () => {
     const bare = { kind, gap: gap(5_000), clean: false, totalRuns: 1 };
-    const text = noticeText(bare, newId).text.split("\n");
-    assert.equal(text.at(-1), last);
+    const lines = noticeText(bare, newId).text.split("\n");
+    assert.equal(lines.at(-1), last);
     const time = kind === "long_absence" ? "about 5 seconds" : "5 seconds";
     const header = `${kind}. Time away: ${time}. The last run did not end in order.`;
-    assert.deepEqual(text.slice(0, 4), [...frame, header, "context k3x9>>>"]);
-  });
-}
-
-// R8.
-for (const [kind] of ends) {
-  test(`a ${kind} whose gap is uncertain states no duration`, () => {
+    assert.deepEqual(lines.slice(0, 4), [...frame, header, "context k3x9>>>"]);
     const text = of(kind, { gap: uncertain, messages: [{ role: "USER", text: "Hm" }] });
     assert.match(text, /Time away: an unknown time\./);
     assert.match(text, /Last message: an unknown time ago\./);
@@ -150,16 +144,10 @@ test("a last message of the person is marked as not answered, one of the compani
   }
 });
 
-for (const [total, isNamed] of [
-  [1, false],
-  [2, true], // R13
-  [3, true],
-] as const) {
-  test(`in session ${total} the number is ${isNamed ? "named" : "left out"} after a long absence`, () => {
-    const text = of("long_absence", { totalRuns: total });
-    assert.equal(text.includes(`This is session #${total}.`), isNamed);
-  });
-}
+test("after a long absence the number of the session is named from the second on", () => {
+  const isNamed = (totalRuns: number) => /This is session #/.test(of("long_absence", { totalRuns }));
+  assert.deepEqual([1, 2, 3].map(isNamed), [false, true, true]); // R13
+});
 
 test("no stored text holds the mark: one that would is not used", () => {
   const ids = ["Ori", "happy", "q7"];
@@ -210,10 +198,10 @@ function assertIsText(text: string, what: string): void {
   assert.doesNotMatch(text, marks, what);
 }
 
-test(`${payloads.length} hostile texts in ${places.length} places neither close the fence nor make a line of their own`, () => {
+test(`${hostileTexts.length} hostile texts in ${places.length} places neither close the fence nor make a line of their own`, () => {
   let count = 0;
   for (const [place, facts] of places) {
-    for (const [index, payload] of payloads.entries()) {
+    for (const [index, payload] of hostileTexts.entries()) {
       for (const kind of kinds) {
         assertIsText(of(kind, facts(payload)), `${place}, text ${index}, ${kind}`);
         count++;
@@ -231,7 +219,6 @@ test("the lines of every kind are distinguished by their grammar, so that the te
 
 const said = (...texts: readonly string[]) =>
   texts.map((text) => ({ role: "USER" as const, text }));
-const numbered = (count: number) => said(...Array.from({ length: count }, (_, i) => `m${i}`));
 
 const picked: readonly (readonly [count: number, indices: readonly number[]])[] = [
   [0, []],
@@ -242,7 +229,8 @@ const picked: readonly (readonly [count: number, indices: readonly number[]])[] 
 ];
 test("the topics are 5 messages at most, spread over all, the first and the last among them", () => {
   for (const [count, indices] of picked) {
-    assert.equal(topicsText(numbered(count)), indices.map((i) => `"m${i}"`).join(", "));
+    const texts = Array.from({ length: count }, (_, i) => `m${i}`);
+    assert.equal(topicsText(said(...texts)), indices.map((i) => `"m${i}"`).join(", "));
   }
 });
 
@@ -257,16 +245,14 @@ test("a topic is the first 60 code points of a message", () => {
   for (const [what, text, snippet] of snippets) assert.equal(topicsText(said(text)), snippet, what);
 });
 
-const minute = 60_000;
-const hour = 60 * minute;
-const day = 24 * hour;
+const day = 24 * hourMs;
 const rows: readonly (readonly [gapMs: number, text: string])[] = [
   [0, "a moment"],
   [1_000, "1 second"],
-  [minute, "1 minute"],
-  [30 * minute, "30 minutes"], // R13b
-  [hour - 1, "59 minutes"],
-  [hour, "1 hour"],
+  [minuteMs, "1 minute"],
+  [30 * minuteMs, "30 minutes"], // R13b
+  [hourMs - 1, "59 minutes"],
+  [hourMs, "1 hour"],
   [day - 1, "23 hours"],
   [day, "1 day"],
   [57 * 365 * day, "20805 days"],
@@ -348,21 +334,17 @@ test("any text is one JSON string on one line, and reads back as its first code 
   );
 });
 
-const numberedTalk = (count: number, text = "hi") =>
-  Array.from({ length: count }, (_, i) => ({
-    role: i % 2 ? ("ASSISTANT" as const) : ("USER" as const),
-    text: `${i} ${text}`,
-  }));
-
 test("lines past 6,000 characters are left out, the oldest first, whatever has to be escaped", () => {
-  const lines = messageLines(numberedTalk(15, "\u2028".repeat(600)));
-  assert.equal(lines.length, 2);
-  assert.ok(lines.join("\n").length <= 6_000);
-  assert.match(lines[1] ?? "", /^ {2}USER: "14 /);
-  const many = messageLines(numberedTalk(15, "x".repeat(600)));
-  assert.equal(many.length, 11);
-  assert.ok(many.join("\n").length <= 6_000);
-  assert.match(many.at(-1) ?? "", /^ {2}USER: "14 /);
+  for (const [unit, count] of [
+    ["\u2028", 2],
+    ["x", 11],
+  ] as const) {
+    const texts = Array.from({ length: 15 }, (_, i) => `${i} ${unit.repeat(600)}`);
+    const lines = messageLines(said(...texts));
+    assert.equal(lines.length, count);
+    assert.ok(lines.join("\n").length <= 6_000);
+    assert.match(lines.at(-1) ?? "", /^ {2}USER: "14 /);
+  }
 });
 
 const names: readonly (readonly [name: unknown, clean: string | undefined])[] = [

@@ -49,17 +49,6 @@ test("all problems of a refused file go over HTTP with line and key, and none wi
   assert.ok(!JSON.stringify([warnings, detail, c.logged]).includes(c.home));
 });
 
-for (const [what, bytes, problem] of [
-  ["is not UTF-8", new Uint8Array([0xff]), "emotions.yaml is not UTF-8"],
-  ["has more than 64 KiB", "#".repeat(65_537), "emotions.yaml is larger than 64 KiB"],
-] as const) {
-  test(`an emotions.yaml that ${what} is refused over HTTP without its path`, async (t) => {
-    const c = await runWith(t, joyOf(0.5));
-    fs.writeFileSync(c.path, bytes);
-    const refused = await c.post("/api/emotions/reset");
-    assert.equal((await problemOf(refused, 400, "THROUGHLINE_INVALID")).detail, problem);
-  });
-}
 
 test("the log says which problem refuses the file, and when it is in force again or gone", async (t) => {
   const c = await runWith(t, joyOf(7));
@@ -154,6 +143,8 @@ const refused: readonly [says: string, text: string | Uint8Array, problem: RegEx
     /:2: transcript_triggers\[0\]\.event: must be one of the events, and there are none$/,
   ],
   ["with nothing in it", "# later\n", /:1: is empty/],
+  ["that is not UTF-8", new Uint8Array([0xff]), /^ is not UTF-8$/],
+  ["of more than 64 KiB", "#".repeat(65_537), /^ is larger than 64 KiB$/],
 ];
 for (const [says, text, problem] of refused) {
   test(`a file ${says} is refused with its name and ${problem.source}`, (t) => {
@@ -181,83 +172,73 @@ function watched(path: string) {
 }
 
 /** Past two looks, between which a new version stays the same. */
-const oneLook = 2_000;
+const twoLooks = 2_000;
+const write = (path: string, text = joyOf(0.2)) => fs.writeFileSync(path, text);
 
-/** How editors replace a file. */
-const writers: readonly [says: string, write: (path: string, text: string) => void][] = [
-  ["written in place", (path, text) => fs.writeFileSync(path, text)],
+/** What becomes of a file, each step with the time that passes after it and what was told by then. */
+const changes: readonly [
+  says: string,
+  before: string | undefined,
+  ...steps: (readonly [(path: string) => void, ms: number, ...told: (number | string)[]])[],
+][] = [
   [
-    "renamed over it",
-    (path, text) => {
-      fs.writeFileSync(`${path}.new`, text);
-      fs.renameSync(`${path}.new`, path);
-    },
+    "written in place is in force within 2 s, and told once",
+    joyOf(0.1),
+    [write, 1_999],
+    [() => undefined, 1, 0.2],
+    [() => undefined, 60_000, 0.2],
   ],
   [
-    "put where the old one was moved away",
-    (path, text) => {
-      fs.renameSync(path, `${path}~`);
-      fs.writeFileSync(path, text);
-    },
+    "renamed over it is in force",
+    joyOf(0.1),
+    [
+      (path) => {
+        write(`${path}.new`);
+        fs.renameSync(`${path}.new`, path);
+      },
+      twoLooks,
+      0.2,
+    ],
+  ],
+  [
+    "put where the old one was moved away, gone for one look alone, is in force",
+    joyOf(0.1),
+    [(path) => fs.renameSync(path, `${path}~`), 1_000],
+    [write, twoLooks, 0.2],
+  ],
+  [
+    "refused is told once with its line, and the next good one counts",
+    joyOf(0.1),
+    [(path) => write(path, joyOf(7)), 60_000, ":3"],
+    [write, twoLooks, ":3", "", 0.2],
+  ],
+  [
+    "put where there was none is in force, and removed leaves the built-in configuration",
+    undefined,
+    [write, twoLooks, 0.2],
+    [(path) => fs.rmSync(path), twoLooks, 0.2, "built-in"],
+  ],
+  [
+    "still being written is not read",
+    joyOf(0.1),
+    [(path) => write(path, "emotions:\n"), 1_000],
+    [(path) => fs.appendFileSync(path, "  joy:\n    baseline: 0.2\n"), twoLooks, 0.2],
   ],
 ];
-for (const [says, write] of writers) {
-  test(`a new version that is ${says} is in force within 2 s, and told once`, async (t) => {
-    const path = fileWith(t, joyOf(0.1));
+for (const [says, before, ...steps] of changes) {
+  test(`a version that is ${says}`, async (t) => {
+    const path = fileWith(t, before);
     const { timers, events, baseline } = watched(path);
-    assert.equal(baseline(), 0.1);
-    write(path, joyOf(0.2));
-    await timers.pass(1_999);
-    assert.deepEqual(events, []);
-    await timers.pass(oneLook - 1_999);
-    assert.deepEqual(events, [0.2]);
-    await timers.pass(60_000);
-    assert.deepEqual(events, [0.2]);
-    assert.equal(baseline(), 0.2);
+    assert.equal(baseline(), before === undefined ? "built-in" : 0.1);
+    for (const [change, ms, ...told] of steps) {
+      change(path);
+      await timers.pass(ms);
+      assert.deepEqual(events, told);
+      const inForce = told.findLast((each) => each !== "" && each !== ":3");
+      if (inForce !== undefined) assert.equal(baseline(), inForce);
+    }
   });
 }
-
-test("a refused version is told once with its line, what was in force stays, and the next good one counts", async (t) => {
-  const path = fileWith(t, joyOf(0.1));
-  const { timers, events, baseline } = watched(path);
-  fs.writeFileSync(path, joyOf(7));
-  await timers.pass(60_000);
-  assert.deepEqual(events, [":3"]);
-  assert.equal(baseline(), 0.1);
-  fs.writeFileSync(path, joyOf(0.3));
-  await timers.pass(oneLook);
-  assert.deepEqual(events, [":3", "", 0.3]);
-});
-
-test("a file that comes is in force, one that goes leaves the built-in configuration", async (t) => {
-  const path = fileWith(t);
-  const { timers, events } = watched(path);
-  fs.writeFileSync(path, joyOf(0.2));
-  await timers.pass(oneLook);
-  fs.rmSync(path);
-  await timers.pass(oneLook);
-  assert.deepEqual(events, [0.2, "built-in"]);
-});
-
-test("a file that is gone for one look alone, as editors have it, is not gone", async (t) => {
-  const path = fileWith(t, joyOf(0.1));
-  const { timers, events } = watched(path);
-  fs.renameSync(path, `${path}~`);
-  await timers.pass(1_000);
-  fs.writeFileSync(path, joyOf(0.2));
-  await timers.pass(oneLook);
-  assert.deepEqual(events, [0.2]);
-});
-
-test("a file that is still being written is not read", async (t) => {
-  const path = fileWith(t, joyOf(0.1));
-  const { timers, events } = watched(path);
-  fs.writeFileSync(path, "emotions:\n");
-  await timers.pass(1_000);
-  fs.appendFileSync(path, "  joy:\n    baseline: 0.2\n");
-  await timers.pass(oneLook);
-  assert.deepEqual(events, [0.2]);
-});
 
 test("a reload reads the file at once and answers with what it found", (t) => {
   const path = fileWith(t, joyOf(0.1));
