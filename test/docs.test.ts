@@ -5,9 +5,11 @@ import { basename, dirname, join, normalize } from "node:path";
 import { test } from "node:test";
 import { generatedFiles, generateParts, withGenerated } from "../scripts/docs.ts";
 import { readConfig } from "../src/cli/settings.ts";
-import { readEmotionsFile } from "../src/companion/commands/emotions-file.ts";
+import { EmotionsWatch } from "../src/companion/commands/emotions-file.ts";
 import { builtInEmotions } from "../src/companion/emotion/built-in-emotions.ts";
 import { errorCodes } from "../src/core/errors.ts";
+import { silentLogger } from "../src/core/logger.ts";
+import { systemTimers } from "../src/core/timers.ts";
 import { openThroughline } from "../src/index.ts";
 import { temporaryDirectory } from "./support/command-line.ts";
 import { everything } from "./support/everything.ts";
@@ -169,10 +171,12 @@ test("docs/formats/log.md has a line and a row for every kind of record", () => 
 
 test("the built-in file of docs/formats/emotions.md, saved as it stands, is the built-in configuration", (t) => {
   const [, yaml = ""] = /```yaml\n([\s\S]*?)```/.exec(read("docs/formats/emotions.md")) ?? [];
-  const folder = temporaryDirectory(t);
-  const path = join(folder, "emotions.yaml");
-  writeFileSync(path, yaml);
-  assert.deepEqual(readEmotionsFile(path), { configuration: builtInEmotions, problems: [] });
+  const home = temporaryDirectory(t);
+  writeFileSync(join(home, "emotions.yaml"), yaml);
+  const onChange = () => undefined;
+  const watch = new EmotionsWatch({ home, onChange, timers: systemTimers, logger: silentLogger });
+  assert.deepEqual([watch.configuration, watch.problems], [builtInEmotions, []]);
+  watch.close();
 });
 
 test("the prices in docs/formats/home.md are a configuration that can be read", (t) => {

@@ -61,17 +61,16 @@ export function chatRoutes(
   };
 }
 
+type Memories = Pick<Throughline, "chats" | "ports" | "turns">;
+
 class ChatPages {
-  readonly #throughline: Pick<Throughline, "chats" | "ports" | "turns">;
+  readonly #throughline: Memories;
   readonly #options: ChatRoutesOptions;
   /** The streams of turns that run, or are about to. */
   readonly #streams = new WeakMap<Turn, PromiseWithResolvers<AnswerStream>>();
   #opening: Promise<Turns> | undefined;
 
-  constructor(
-    throughline: Pick<Throughline, "chats" | "ports" | "turns">,
-    options: ChatRoutesOptions,
-  ) {
+  constructor(throughline: Memories, options: ChatRoutesOptions) {
     this.#throughline = throughline;
     this.#options = options;
   }

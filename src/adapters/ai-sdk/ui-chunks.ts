@@ -87,8 +87,7 @@ function partChunks(part: Part, id: string): readonly Chunk[] {
   if (part.type === "text" || part.type === "reasoning") return textChunks(part, id);
   if (isToolPart(part)) {
     const isError = part.state === "output-error";
-    const result = isError ? [...approvalChunks(part), errorChunk(part)] : resultChunks(part);
-    return [...callChunks(part), ...result];
+    return [...callChunks(part), ...(isError ? [] : resultChunks(part))];
   }
   return [part]; // files, sources, data and what else is sent as it is kept
 }
@@ -101,6 +100,7 @@ function textChunks(part: Part, place: string): readonly Chunk[] {
   return [start, delta, end];
 }
 
+/** A call; one that failed comes whole, with its input. */
 function callChunks(part: ToolPart): readonly Chunk[] {
   const { toolCallId, input, providerExecuted, title, toolMetadata, state } = part;
   const call = {
@@ -112,7 +112,12 @@ function callChunks(part: ToolPart): readonly Chunk[] {
     providerMetadata: part["callProviderMetadata"],
     dynamic: part.type === "dynamic-tool" || undefined,
   };
-  if (state === "output-error") return [{ type: "tool-input-start", ...call }];
+  if (state === "output-error") {
+    const { errorText, resultProviderMetadata: providerMetadata } = part;
+    const failed = { ...call, input: input ?? null, errorText, providerMetadata };
+    const begun = { type: "tool-input-start", ...call };
+    return [begun, ...approvalChunks(part), { type: "tool-input-error", ...failed }];
+  }
   if (state !== "output-available" && state !== "input-streaming") {
     return [{ type: "tool-input-available", ...call, input }];
   }
@@ -124,21 +129,6 @@ function callChunks(part: ToolPart): readonly Chunk[] {
   const start = { type: "tool-input-start", ...call, inputEncoding: encoding };
   if (text === undefined) return [start];
   return [start, { type: "tool-input-delta", toolCallId, inputTextDelta: text }];
-}
-
-/** A call that failed, with its input. */
-function errorChunk(part: ToolPart): Chunk {
-  const { toolCallId, input, errorText, providerExecuted } = part;
-  return {
-    type: "tool-input-error",
-    toolCallId,
-    toolName: toolName(part),
-    input: input ?? null,
-    errorText,
-    providerExecuted,
-    providerMetadata: part["resultProviderMetadata"],
-    dynamic: part.type === "dynamic-tool" || undefined,
-  };
 }
 
 function resultChunks(part: ToolPart): readonly Chunk[] {

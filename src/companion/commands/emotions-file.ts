@@ -13,22 +13,12 @@ const maxBytes = 64 * 1024;
 /** How often it is read, in milliseconds. */
 const lookEveryMs = 1_000;
 
-interface EmotionsFile {
-  /** `undefined`: there is no file, or it is refused. */
-  readonly configuration: EmotionConfiguration | undefined;
-  /**
-   * Why it is refused: sentences for the person who wrote it, `emotions.yaml:line: key: what is wrong`. They go
-   * out over HTTP: none tells where the file lies.
-   */
-  readonly problems: readonly string[];
-}
-
-/** Reads a file of emotions. One thing wrong, and nothing of it is taken. Never throws. */
-export function readEmotionsFile(path: string): EmotionsFile {
-  return emotionsIn(new EditedFile(path, maxBytes).read());
-}
-
-function emotionsIn({ text, problem }: EditedText): EmotionsFile {
+/**
+ * Reads a file of emotions. One thing wrong, and nothing of it is taken. The problems are sentences for the person who
+ * wrote it, `emotions.yaml:line: key: what is wrong`. They go out over HTTP: none tells where the file lies.
+ */
+function emotionsIn({ text, problem }: EditedText) {
+  const refused = (problems: readonly string[]) => ({ configuration: undefined, problems });
   if (problem !== undefined) return refused([problem]);
   if (text === undefined) return refused([]);
   const place = (line: number, keys: KeyPath) => {
@@ -41,10 +31,6 @@ function emotionsIn({ text, problem }: EditedText): EmotionsFile {
   const read = readEmotionConfiguration(yaml.value);
   if ("configuration" in read) return { configuration: read.configuration, problems: [] };
   return refused(read.problems.map(({ path, says }) => place(yaml.lineOf(path), path) + says));
-}
-
-function refused(problems: readonly string[]): EmotionsFile {
-  return { configuration: undefined, problems };
 }
 
 interface EmotionsFileOptions {

@@ -12,7 +12,7 @@ import { type Logger, silentLogger } from "../../core/logger.ts";
 import { openThroughline } from "../../core/throughline.ts";
 import type { EmotionConfiguration } from "../emotion/configuration.ts";
 import { companionRoutes } from "../routes.ts";
-import { EmotionsWatch, readEmotionsFile } from "./emotions-file.ts";
+import { EmotionsWatch } from "./emotions-file.ts";
 import { FactsFile } from "./facts-file.ts";
 import { beginRun } from "./home-run.ts";
 
@@ -48,7 +48,6 @@ test("all problems of a refused file go over HTTP with line and key, and none wi
   assert.equal(detail, warnings.join("; "));
   assert.ok(!JSON.stringify([warnings, detail, c.logged]).includes(c.home));
 });
-
 
 test("the log says which problem refuses the file, and when it is in force again or gone", async (t) => {
   const c = await runWith(t, joyOf(7));
@@ -148,7 +147,7 @@ const refused: readonly [says: string, text: string | Uint8Array, problem: RegEx
 ];
 for (const [says, text, problem] of refused) {
   test(`a file ${says} is refused with its name and ${problem.source}`, (t) => {
-    const [first = ""] = readEmotionsFile(fileWith(t, text)).problems;
+    const [first = ""] = watched(fileWith(t, text)).watch.problems;
     assert.ok(first.startsWith(name), first);
     assert.match(first.slice(name.length), problem);
   });
