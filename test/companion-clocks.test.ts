@@ -140,7 +140,6 @@ test("two kills at the boot after 5 hours away hide neither the absence from a c
   );
 });
 
-
 const acts: readonly (readonly [what: string, act: (t: Throughline) => Promise<unknown>])[] = [
   ["a reset of its session", ({ sessions }) => sessions.reset(chat)],
   ["a clear of its chat", ({ chats }) => chats.clear(chat)],

@@ -186,7 +186,7 @@ function lostWith([top, field]: Path): readonly string[] {
 const undamaged = await nextRun({ storage: await left(whole) });
 
 /** A document but for the id of the run that wrote it, and what may be lost. */
-function elseOf({ session_id, throughline, ...document }: JsonObject, lost: readonly string[]) {
+function elseOf({ session_id: _, throughline, ...document }: JsonObject, lost: readonly string[]) {
   const own = Object.entries(throughline ?? {}).map(([name, value]) => [`own ${name}`, value]);
   const all: Record<string, unknown> = { ...document, ...Object.fromEntries(own) };
   for (const name of lost.includes("throughline") ? Object.keys(all) : lost) delete all[name];
@@ -210,7 +210,6 @@ function due<T>(values: readonly T[], index: number, among: number): readonly T[
 }
 /** Of a document and of a log: one value of so many. */
 const among = isFull ? { document: 1, log: 4 } : { document: 23, log: 24 };
-
 
 // Point 3 of what the companion must show; R9, R14.
 for (const [index, path] of placesIn(whole).entries()) {

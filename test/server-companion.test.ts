@@ -98,7 +98,6 @@ test("after a kill, session and restart show the gap, the run before and the not
   assert.ok(c.model.requests[0]?.context?.includes(told.text), "the very text that it was told");
 });
 
-
 test("emotions are levels, wounds, mood and its reason, sleep, and what can move them", async () => {
   const c = await awake();
   const now = async () => schemas.emotionState.strict().parse(await c.get("/api/emotions"));
@@ -247,7 +246,6 @@ test("what cannot be done to the companion is 400, says what is wanted, and chan
   }
   assert.equal(await state(), before);
 });
-
 
 test("events tell feelings, the person, sleep and that a chat was told, as the routes do", async () => {
   const c = await afterKill([["Hi"]]);

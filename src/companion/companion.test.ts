@@ -18,7 +18,6 @@ const unavailable = { code: "THROUGHLINE_UNAVAILABLE" };
 const writtenAt = ({ storage }: Machine) =>
   storage.writes.map(({ uptime_seconds }) => Math.round(uptime_seconds));
 
-
 test("50 passes a second for 60 s write 7 documents, and build one for each of them alone", async () => {
   // R13c: at most 8.
   const machine = new Machine();
@@ -101,7 +100,8 @@ test("a wound is saved at the next pass, what leaves none with the rest", async 
     await machine.tick(companion);
     assert.equal(machine.storage.writes.length, writes, event);
   }
-  assert.deepEqual(column(machine.written.emotions.wounds, "event"), ["violence", "abuse"]);
+  const wounds: { event: string }[] = machine.written.emotions.wounds;
+  assert.deepEqual(column(wounds, "event"), ["violence", "abuse"]);
 });
 
 test("with saveEveryMs 0 what is said, felt, seen and slept is written at the next pass", async () => {
@@ -291,7 +291,6 @@ test("one Throughline has one run; one that could not begin can be begun again",
   await assert.rejects(startCompanion(other, { saveEveryMs: -1 }), configuration);
   assert.equal((await startCompanion(other)).report.totalRuns, 2);
 });
-
 
 test("two faces that take turns are each announced and saved at once, once in 30 s, and a wound outlives it", async () => {
   const machine = new Machine();

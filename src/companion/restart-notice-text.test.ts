@@ -145,7 +145,8 @@ test("a last message of the person is marked as not answered, one of the compani
 });
 
 test("after a long absence the number of the session is named from the second on", () => {
-  const isNamed = (totalRuns: number) => /This is session #/.test(of("long_absence", { totalRuns }));
+  const isNamed = (totalRuns: number) =>
+    /This is session #/.test(of("long_absence", { totalRuns }));
   assert.deepEqual([1, 2, 3].map(isNamed), [false, true, true]); // R13
 });
 

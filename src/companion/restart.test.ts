@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { changed } from "../../test/support/changed.ts";
 import { columns } from "../../test/support/columns.ts";
-import { HeldClock } from "../../test/support/held-clock.ts";
+import { HeldBootClock } from "../../test/support/companion-home.ts";
 import type { Clock } from "../core/clock.ts";
 import { ThroughlineError } from "../core/errors.ts";
 import type { LogStore } from "../core/storage/log-store.ts";
@@ -66,7 +67,7 @@ const nothing: RestartFacts = {
   quarantined: 0,
 };
 
-test("the report of a fresh start has a certain gap of 0 and session 1", () => {
+test("the report of a fresh start has a certain gap of 0 and session 1, however late it is judged", () => {
   assert.deepEqual(restartReport(nothing), {
     kind: "fresh_start",
     clean: true,
@@ -79,6 +80,9 @@ test("the report of a fresh start has a certain gap of 0 and session 1", () => {
     quarantined: 0,
     previousRunId: undefined,
   });
+  const gap0 = { gapMs: 0, certainty: "certain" };
+  const late = judgedAgain(restartReport(nothing), { ...boot, uptimeMs: 100_000_000 });
+  assert.deepEqual(late, { kind: "fresh_start", gap: gap0 });
 });
 
 const document = { shutdownClean: true, runId: "0a1b2c3d" };
@@ -106,18 +110,6 @@ for (const [what, facts, clean, previousRunId] of found) {
     assert.equal(report.previousRunId, previousRunId);
     assert.equal(report.interrupted.length, facts.interrupted?.length ?? 0);
   });
-}
-
-test("a fresh start is one however late it is judged", () => {
-  const now = { ...boot, uptimeMs: 100_000_000 };
-  const gap0 = { gapMs: 0, certainty: "certain" };
-  assert.deepEqual(judgedAgain(restartReport(nothing), now), { kind: "fresh_start", gap: gap0 });
-});
-
-class HeldBootClock extends HeldClock implements Clock {
-  boot = "boot-a";
-  bootId = () => this.boot;
-  uptimeMs = () => 50_000 + this.monotonic();
 }
 
 function memoryLogs(): LogStore {
@@ -215,19 +207,14 @@ for (const [what, records, run, clean] of runLogs) {
   });
 }
 
-test("of two runs that begin at once, one is the run before the other", async () => {
+test("of two runs that begin at once, one is the run before the other; one whose append got no answer is stored once", async () => {
   const logs = memoryLogs();
   const [first, second] = await Promise.all([begin(logs), begin(logs)]);
   assert.deepEqual([first.totalRuns, second.totalRuns].sort(), [1, 2]);
   const [earlier, later] = first.totalRuns === 1 ? [first, second] : [second, first];
   assert.deepEqual([earlier.previous, later.previous?.runId], [undefined, earlier.runId]);
-});
-
-test("an append whose outcome is unknown is given again, and the run is stored once", async () => {
-  const logs = memoryLogs();
   let unknown = 2;
-  const doubtful: Pick<LogStore, "append" | "tail"> = {
-    tail: (...given) => logs.tail(...given),
+  const doubtful = changed(logs, {
     async append(...given) {
       const seq = await logs.append(...given);
       if (unknown-- > 0) {
@@ -235,10 +222,10 @@ test("an append whose outcome is unknown is given again, and the run is stored o
       }
       return seq;
     },
-  };
-  const begun = await begin(doubtful as LogStore);
-  assert.deepEqual([begun.totalRuns, begun.previous], [1, undefined]);
-  assert.equal((await recordsOf(logs)).length, 1);
+  });
+  const begun = await begin(doubtful);
+  assert.deepEqual([begun.totalRuns, begun.previous?.runId], [3, later.runId]);
+  assert.equal((await recordsOf(logs)).length, 3);
 });
 
 const hourMs = 3_600_000;

@@ -114,16 +114,6 @@ test("an answer that is stopped while a tool runs is partial, takes no result fr
   assert.equal((await w.texts())[1], "Done.");
 });
 
-test("an approval that was given before an attempt broke off is still given", async (t) => {
-  const w = await world(t, [asks("k1"), [...text("I "), { type: "error", errorText: "x" }]]);
-  await (await w.post(user("u1", "Erase it"))).text();
-  const approval = { id: "approval k1", approved: true };
-  const answer = changed((await w.load())[1], ["k1"], { state: "approval-responded", approval });
-  await (await w.post(answer)).text();
-  const call1 = (await w.load())[1]?.parts.find(({ toolCallId }) => toolCallId === "k1");
-  assert.equal(call1?.state, "approval-responded");
-});
-
 test("a step that could not be stored at once is stored with the next one", async (t) => {
   const output = randomText(300_000);
   const step: Step[] = [

@@ -62,13 +62,6 @@ test("every tool has schemas of what it takes and gives, and says that what peop
   assert.deepEqual(hints("destructiveHint"), ["session_reset", "session_forget"]);
 });
 
-test("without a way to remember, the two skills are not offered", async (t) => {
-  const client = await mounted(t);
-  const { tools } = await client.list();
-  assert.deepEqual(tools.map(nameOf), own);
-  await assert.rejects(client.raw("remember_positively", { what: "a joke" }), /not found/);
-});
-
 test("a message that is appended twice under its id is stored once; the same id with other words is an error", async (t) => {
   const client = await mounted(t);
   const first = await client.say("telegram:42", "Hello");
@@ -116,21 +109,17 @@ for (const [what, name, args, says] of [
   ],
   ["no words", "session_search", { query: "" }, /^THROUGHLINE_INVALID: query: /],
   ["nothing to remember", "remember_positively", {}, /^THROUGHLINE_INVALID: what: /],
+  // Its message may quote a chat.
+  ["a defect", "remember_negatively", { what: "a joke" }, /^an unexpected RangeError$/],
 ] as const) {
-  test(`${name} with ${what} is an error in the result, with our code, and stores nothing`, async (t) => {
-    const client = await mounted(t, { remember: () => assert.fail("not asked") });
+  test(`${name} with ${what} is an error in the result, and stores nothing`, async (t) => {
+    const client = await mounted(t, { remember: () => Promise.reject(new RangeError("secret")) });
     const { isError, content } = await client.raw(name, args);
     assert.equal(isError, true);
     assert.match(content[0].text, says);
     assert.deepEqual((await client.throughline.chats.list()).chats, []);
   });
 }
-
-test("what is unexpected is an error without its message, which may quote a chat", async (t) => {
-  const client = await mounted(t, { remember: () => Promise.reject(new RangeError("a secret")) });
-  const { isError, content } = await client.raw("remember_negatively", { what: "a joke" });
-  assert.deepEqual([isError, content[0].text], [true, "an unexpected RangeError"]);
-});
 
 test("a chat is found by its words, its context is what a model needs, and the list has it", async (t) => {
   const client = await mounted(t);
@@ -181,7 +170,7 @@ test("a reset hides what was said from models and not from people; forgetting le
   await client.call("session_forget", { chat_id });
 });
 
-test("a skill records what the model says, and the result is what it is told", async (t) => {
+test("a skill records what the model says, and the result is what it is told; without a way to remember there is none", async (t) => {
   const told: unknown[] = [];
   const remember = async (...args: readonly unknown[]) => {
     told.push(args);
@@ -196,6 +185,9 @@ test("a skill records what the model says, and the result is what it is told", a
     told,
     skills.map((skill, n) => [skill, calls[n]]),
   );
+  const without = await mounted(t);
+  assert.deepEqual((await without.list()).tools.map(nameOf), own);
+  await assert.rejects(without.raw("remember_positively", { what: "a joke" }), /not found/);
 });
 
 test("every result and every resource begins with the notice that what follows is data", async (t) => {

@@ -24,6 +24,7 @@ import { column } from "../../../test/support/columns.ts";
 import { bytesUnder, temporaryDirectory } from "../../../test/support/command-line.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { HeldTimers } from "../../../test/support/held-timers.ts";
+
 import { randomText } from "../../../test/support/random-text.ts";
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { ThroughlineError } from "../../core/errors.ts";
@@ -146,7 +147,7 @@ test("a run that fails leaves its turn open, until it is dismissed or the next t
   await new ThroughlineSession(c.throughline, "never").dismiss();
 });
 
-test("an input guardrail that fails leaves what was said if the model was asked beside it, and nothing if not", async () => {
+test("an input guardrail that fails leaves what was said if the model was asked beside it, until it is popped, and nothing if not", async () => {
   for (const runInParallel of [true, false]) {
     const c = await companion();
     const agent = agentWithTool();
@@ -273,9 +274,11 @@ test("what was said in another way is in the session, and a part of a message ca
   assert.equal((await c.session.getItems()).length, 2);
 });
 
-test("another model gets the calls and results of a run", async () => {
+test("another model gets the calls and results of a run; the working memory does not keep what was popped", async () => {
   const c = await companion();
   await run(agentWithTool(), "use the tool", stored(c.session));
+  const { workingMemory } = c.throughline;
+  assert.equal(workingMemory.peek(chat)?.all().length, 1);
   const model = scriptedResponder([["From here"]]);
   const turns = await c.throughline.turns({ model });
   await turns.submit(chat, { content: "And now?" }).done;
@@ -285,12 +288,15 @@ test("another model gets the calls and results of a run", async () => {
     "And now?",
     '[{"type":"output_text","text":"From here"}]',
   ]);
+  await c.session.popItem();
+  assert.equal(workingMemory.peek(chat), undefined);
 });
+
+const compaction = { type: "compaction", encrypted_content: "xyz", id: "cmp_1" };
 
 test("a compaction replaces what models get, and people keep the transcript", async () => {
   const c = await companion();
   await run(agentWithTool(), "Hello", stored(c.session));
-  const compaction = { type: "compaction", encrypted_content: "xyz", id: "cmp_1" };
   const [, answer] = await c.session.getItems();
   const items = [compaction, answer, says("new")];
   await c.session.replaceHistoryWithCompaction(items);
@@ -307,7 +313,6 @@ test("a compaction replaces what models get, and people keep the transcript", as
 test("a compaction that a model makes in a run ends the turn", async () => {
   const c = await companion();
   await run(agentWithTool(), "Hello", stored(c.session));
-  const compaction = { type: "compaction", encrypted_content: "xyz", id: "cmp_1" };
   const agent = agentWithTool(() => [compaction, says("short now")]);
   await run(agent, "Go on", stored(c.session));
   assert.deepEqual(column(await c.session.getItems(), "type"), ["compaction", "message"]);
@@ -440,14 +445,6 @@ test("history that a handoff puts in other words, and a message without words, a
   }
   assert.deepEqual(await c.session.getItems(), await own.getItems());
   assert.doesNotMatch((await c.transcript()).join(), /So far/);
-});
-
-test("the working memory does not keep what was popped", async () => {
-  const c = await companion();
-  await run(agentWithTool(), "Hello", stored(c.session));
-  assert.equal(c.throughline.workingMemory.peek(chat)?.all().length, 1);
-  await c.session.popItem();
-  assert.equal(c.throughline.workingMemory.peek(chat), undefined);
 });
 
 test("what was stored while its reply was lost is there once", async () => {

@@ -31,7 +31,7 @@ const replace = (operationId: string, expectedSuffix: unknown, replacement: unkn
   transaction: { type: "replace_suffix", expectedSuffix, replacement } as never,
 });
 
-const unsupported = "Session history transaction items contain invalid or unsupported data.";
+const refusal = "Session history transaction items contain invalid or unsupported data.";
 
 const kinds = {
   ThroughlineSession: async () => {
@@ -158,33 +158,29 @@ for (const [kind, open] of Object.entries(kinds)) {
     ["less to replace", op(less), /suffix transaction fields are invalid/],
     ["no list", append("op", { 0: user("one"), length: 1 }), /append transaction fields are inval/],
   ];
-  for (const [what, args, message] of wrong) {
-    says(`${what} is refused`, async (s) => {
-      await assert.rejects(s.applyHistoryTransaction(args as never), { message });
-      assert.deepEqual(await s.getItems(), []);
-      await s.applyHistoryTransaction(append("op", [user("one")]));
-      assert.deepEqual(await s.getItems(), [user("one")]);
-    });
-  }
-
   const cycle: Record<string, unknown> = {};
   cycle["self"] = cycle;
   const bad: Readonly<Record<string, unknown>> = {
-    "a number": [42],
-    "a sparse list": new Array(1),
-    "a Date": [user("x", { providerData: { at: new Date(0) } })],
-    "a cycle": [user("x", { providerData: cycle })],
-    "a BigInt": [user("x", { providerData: { n: 1n } })],
-    "a symbol": [user("x", { providerData: { secret: Symbol("secret") } })],
-    "a function": [user("x", { providerData: { run: () => 1 } })],
-    "another typed array": [user("x", { providerData: { n: new Uint16Array([300]) } })],
-    "an instance of a class": [user("x", { providerData: { url: new URL("https://x.example") } })],
+    "a Date": { at: new Date(0) },
+    "a cycle": cycle,
+    "a BigInt": { n: 1n },
+    "a symbol": { secret: Symbol("secret") },
+    "a function": { run: () => 1 },
+    "another typed array": { n: new Uint16Array([300]) },
+    "an instance of a class": { url: new URL("https://x.example") },
   };
-  for (const [what, items] of Object.entries(bad)) {
-    says(`${what} in a transaction is refused before anything changes`, async (s) => {
+  const unsupported = Object.entries(bad).map(([what, providerData]) => {
+    return [what, append("op", [user("x", { providerData })]), refusal] as const;
+  });
+  for (const [what, args, message] of [
+    ...wrong,
+    ["a number", append("op", [42]), refusal],
+    ["a sparse list", append("op", new Array(1)), refusal],
+    ...unsupported,
+  ] as const) {
+    says(`${what} is refused before anything changes`, async (s) => {
       await s.addItems([user("start")]);
-      const applied = s.applyHistoryTransaction(append("op", items));
-      await assert.rejects(applied, { message: unsupported });
+      await assert.rejects(s.applyHistoryTransaction(args as never), { message });
       assert.deepEqual(await s.getItems(), [user("start")]);
       await s.applyHistoryTransaction(append("op", [user("one")]));
       assert.deepEqual(await s.getItems(), [user("start"), user("one")]);

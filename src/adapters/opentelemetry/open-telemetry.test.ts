@@ -90,7 +90,7 @@ function mockModel(script: Script): MockLanguageModelV4 {
 
 interface World {
   readonly script?: Script;
-  readonly model?: Responder;
+  readonly model?: Responder | undefined;
   readonly pay?: TurnTool["run"];
   readonly telemetry?: Telemetry;
   readonly logger?: Logger;
@@ -292,32 +292,25 @@ describe("with an SDK", () => {
     assert.deepEqual(lines, ["POST /1", " invoke_agent Nova", "POST /2", " invoke_agent Nova"]);
   });
 
-  test("a model that refuses is a failed call in a failed turn, by our code", async () => {
-    const refused = new APICallError({
-      message: "no such model: secret words",
-      url: "http://127.0.0.1/",
-      requestBodyValues: {},
-      statusCode: 401,
+  const refusal = { url: "http://127.0.0.1/", requestBodyValues: {}, statusCode: 401 };
+  for (const [what, step] of [
+    ["a model that refuses", new APICallError({ message: "secret words", ...refusal })],
+    ["a stream that closes without an end", says("Well")],
+  ] as const) {
+    test(`${what} is a failed call in a failed turn, by our code`, async () => {
+      const { turns } = await world({ script: [step] });
+      assert.equal((await turns.submit(chat, { content: "Pay Ada" }).done).outcome, "failed");
+      assert.deepEqual(tree(), ["invoke_agent Nova", " chat m"]);
+      for (const span of [named("invoke_agent Nova"), named("chat m")]) {
+        assert.equal(span.attributes["error.type"], "THROUGHLINE_MODEL_FAILED");
+        assert.deepEqual(span.status, { code: SpanStatusCode.ERROR });
+        assert.deepEqual(span.events, []);
+      }
+      assert.equal(named("invoke_agent Nova").attributes["throughline.turn.stage"], "model");
+      const duration = 'throughline.turn.duration s {"error.type":"THROUGHLINE_MODEL_FAILED"}';
+      assert.ok(measured.includes(duration), measured.join("\n"));
     });
-    const { turns } = await world({ script: [refused] });
-    const { outcome } = await turns.submit(chat, { content: "Pay Ada" }).done;
-    assert.equal(outcome, "failed");
-    assert.deepEqual(tree(), ["invoke_agent Nova", " chat m"]);
-    for (const span of [named("invoke_agent Nova"), named("chat m")]) {
-      assert.equal(span.attributes["error.type"], "THROUGHLINE_MODEL_FAILED");
-      assert.deepEqual(span.status, { code: SpanStatusCode.ERROR });
-      assert.deepEqual(span.events, []);
-    }
-    assert.equal(named("invoke_agent Nova").attributes["throughline.turn.stage"], "model");
-    const duration = 'throughline.turn.duration s {"error.type":"THROUGHLINE_MODEL_FAILED"}';
-    assert.ok(measured.includes(duration), measured.join("\n"));
-  });
-
-  test("a stream that closes without an end is a failed call", async () => {
-    const { turns } = await world({ script: [says("Well")] });
-    await turns.submit(chat, { content: "Pay Ada" }).done;
-    assert.equal(named("chat m").attributes["error.type"], "THROUGHLINE_MODEL_FAILED");
-  });
+  }
 
   test("a tool that throws is a failed tool in a turn that is whole", async () => {
     const pay = async () => {
@@ -369,21 +362,14 @@ describe("with an SDK", () => {
     });
   });
 
-  test("a turn that was answered before is no span", async () => {
-    const { turns } = await world({});
-    await turns.submit(chat, { id: "t1", content: "Hello" }).done;
-    exporter.reset();
-    await turns.submit(chat, { id: "t1", content: "Hello" }).done;
-    assert.deepEqual(tree(true), []);
-  });
-
-  test("nothing that anybody said is in a span", async () => {
+  test("nothing that anybody said is in a span, and a turn that was answered before is none", async () => {
     const { turns } = await world({ script: [pays, answers], pay: async () => "paid the rent" });
-    await turns.submit(chat, { content: "Pay Ada, please" }).done;
-    const text = JSON.stringify(spans().map(shown));
-    for (const said of ["please", "kind", "gladly", "Ada", "rent"]) {
-      assert.ok(!text.includes(said), said);
-    }
+    const asked = { id: "t1", content: "Pay Ada, please" };
+    await turns.submit(chat, asked).done;
+    assert.doesNotMatch(JSON.stringify(spans().map(shown)), /please|kind|gladly|Ada|rent/);
+    exporter.reset();
+    await turns.submit(chat, asked).done;
+    assert.deepEqual(tree(true), []);
   });
 
   test("a model call has what was said when that is asked for", async () => {
@@ -512,23 +498,19 @@ describe("with an SDK", () => {
   describe("beside the telemetry of the AI SDK", () => {
     before(() => registerTelemetry(new AiSdkTelemetry()));
 
-    test("our responder's calls and tools are ours alone", async () => {
-      const { turns } = await world({ script: [pays, answers] });
-      await turns.submit(chat, { content: "Pay Ada" }).done;
-      assert.deepEqual(tree(), ["invoke_agent Nova", " chat m", " execute_tool pay", " chat m"]);
-    });
-
-    test("a responder that the AI SDK traces has its spans inside the turn, and no call and tool twice", async () => {
-      const model = tracedByItsFramework(mockModel([pays, answers]));
-      const { turns } = await world({ model });
-      const { assistant } = await turns.submit(chat, { content: "Pay Ada" }).done;
-      assert.equal(assistant?.content, "Paid, gladly.");
-      const [turn, ...rest] = tree();
-      assert.equal(turn, "invoke_agent Nova");
-      assert.ok(rest.length > 0 && rest.every((line) => line.startsWith(" ")));
-      const count = (pattern: RegExp) => rest.filter((line) => pattern.test(line)).length;
-      assert.deepEqual([count(/^ +chat m/), count(/^ +execute_tool pay/)], [2, 1], rest.join("\n"));
-    });
+    for (const model of [undefined, tracedByItsFramework(mockModel([pays, answers]))]) {
+      test(`${model ? "a responder that the AI SDK traces" : "ours"} has its spans inside the turn, and no call and tool twice`, async () => {
+        const { turns } = await world({ model, script: [pays, answers] });
+        const { assistant } = await turns.submit(chat, { content: "Pay Ada" }).done;
+        assert.equal(assistant?.content, "Paid, gladly.");
+        const [turn, ...rest] = tree();
+        assert.equal(turn, "invoke_agent Nova");
+        assert.ok(rest.every((line) => line.startsWith(" ")));
+        const count = (pattern: RegExp) => rest.filter((line) => pattern.test(line)).length;
+        const counts = [count(/^ +chat m/), count(/^ +execute_tool pay/)];
+        assert.deepEqual(counts, [2, 1], rest.join("\n"));
+      });
+    }
   });
 });
 

@@ -103,7 +103,6 @@ test("the mood and the notice come after the history, in a block of their own, a
   assert.doesNotMatch(JSON.stringify(records), /<<<context|Your mood|crash_recovery/);
 });
 
-
 test("after a kill between the notice and its answer, the next run's notice covers both restarts", async () => {
   const c = await again([[{ type: "hang" }]]);
   const turn = c.turns.submit(chat, { content: "Where were we?" });
@@ -243,7 +242,6 @@ test("a retry and a second attempt are not heard twice", async () => {
   const said = c.machine.written.conversation as { role: string; text: string }[];
   assert.equal(said.filter(({ text }) => text === "You are trash").length, 1);
 });
-
 
 const instructions = ({ model }: Awaited<ReturnType<typeof withTurns>>) =>
   model.requests.map((request) => request.instructions);

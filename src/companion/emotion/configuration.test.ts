@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { columns } from "../../../test/support/columns.ts";
 import { applyEvent, startState } from "./acts.ts";
 import {
   builtInEmotions,
@@ -25,13 +26,10 @@ function problemsOf(file: unknown) {
 
 // BEHAVIOUR 6.5
 test("the built-in emotions rest and decay as the original's do", () => {
-  assert.deepEqual(builtInEmotions.emotions, {
-    joy: { baseline: 0.3, decayPerSecond: 0.02 },
-    sadness: { baseline: 0, decayPerSecond: 0.03 },
-    anger: { baseline: 0, decayPerSecond: 0.05 },
-    fear: { baseline: 0, decayPerSecond: 0.04 },
-    disgust: { baseline: 0, decayPerSecond: 0.06 },
-  });
+  assert.deepEqual(columns(Object.values(config.emotions), "baseline", "decayPerSecond"), [
+    [0.3, 0.02],
+    ...[0.03, 0.05, 0.04, 0.06].map((decay) => [0, decay]),
+  ]);
 });
 
 test("a file that leaves everything out has the schema's defaults, and no built-in event", () => {
@@ -52,24 +50,9 @@ test("a file that leaves everything out has the schema's defaults, and no built-
   assert.deepEqual([config.moodRules, config.triggers], [[], []]);
   assert.deepEqual(config.boredom, builtInEmotions.boredom);
   assert.deepEqual(config.settings, builtInEmotions.settings);
-  assert.deepEqual(config.boredom, {
-    growPerSecond: 0.008,
-    decayPerSecond: 0.05,
-    joyBelow: 0.15,
-    negativesBelow: 0.1,
-    neglectAfterMs: 300_000,
-  });
-  assert.deepEqual(config.settings, {
-    hysteresisMs: 1_000,
-    transcriptCooldownMs: 5_000,
-    maxWounds: 5,
-    publishThreshold: 0.05,
-  });
-});
-
-test("without rules the mood is calm, as soon as the first may end", () => {
-  const config = read({});
-  assert.equal(feel(config, startState(config, 0)).mood, "calm");
+  assert.deepEqual(Object.values(config.boredom), [0.008, 0.05, 0.15, 0.1, 300_000]);
+  assert.deepEqual(Object.values(config.settings), [1_000, 5_000, 5, 0.05]);
+  assert.equal(feel(config, startState(config, 0)).mood, "calm", "without rules");
 });
 
 test("a configuration is frozen, and what it was read from is not changed", () => {
@@ -90,26 +73,20 @@ const comparisons: readonly [wanted: unknown, comparator: string, value: number]
   [0.25, ">=", 0.25],
   [0, ">=", 0],
 ];
-for (const [wanted, comparator, value] of comparisons) {
-  test(`the condition ${JSON.stringify(wanted)} is ${comparator} ${value}`, () => {
-    const rules = [{ mood: "sad", conditions: { joy: wanted, _boredom: wanted } }];
-    assert.deepEqual(read({ derived_mood_rules: rules }).moodRules[0]?.conditions, [
-      { kind: "compare", what: "joy", comparator, value },
-      { kind: "compare", what: "boredom", comparator, value },
+const rule = (conditions: unknown) => ({ derived_mood_rules: [{ mood: "sad", conditions }] });
+test("a condition compares in five ways; a rule without any always matches", () => {
+  for (const [wanted, comparator, value] of comparisons) {
+    const { moodRules } = read(rule({ joy: wanted, _boredom: wanted }));
+    const compared = { kind: "compare", comparator, value };
+    assert.deepEqual(moodRules[0]?.conditions, [
+      { ...compared, what: "joy" },
+      { ...compared, what: "boredom" },
     ]);
-  });
-}
-
-test("a rule may leave its conditions out, or empty, and always matches", () => {
-  const rules = [{}, { conditions: {} }, { conditions: null }].map((each) => {
-    return { mood: "sad", ...each };
-  });
-  for (const { conditions } of read({ derived_mood_rules: rules }).moodRules) {
-    assert.deepEqual(conditions, []);
+  }
+  for (const none of [undefined, {}, null]) {
+    assert.deepEqual(read(rule(none)).moodRules[0]?.conditions, []);
   }
 });
-
-const rule = (conditions: unknown) => ({ derived_mood_rules: [{ mood: "sad", conditions }] });
 const severe = (wound: unknown) => ({ events: { e: { severity: "severe", wound } } });
 const many = (count: number, value: unknown) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`e${index}`, value]));
@@ -152,15 +129,11 @@ const faults: readonly [file: unknown, path: readonly (string | number)[], says:
   [pattern("a b c d e f g h i"), ["transcript_triggers", 0, "patterns", 0], /8 words/],
   [pattern(...Array(1_001).fill("a")), ["transcript_triggers", 0, "patterns"], /1000/],
 ];
-for (const [file, path, says] of faults) {
-  const written = JSON.stringify(file).slice(0, 60);
-  test(`${written} is refused at ${path.join(".") || "the top"}`, () => {
+test("a file that cannot be used is refused at its place; all faults are told at once, at most 50", () => {
+  for (const [file, path, says] of faults) {
     const [problem] = problemsOf(file).filter((found) => found.path.join() === path.join());
-    assert.match(problem?.says ?? "nothing", says);
-  });
-}
-
-test("all faults are told at once, at most 50", () => {
+    assert.match(problem?.says ?? "nothing", says, JSON.stringify(file).slice(0, 60));
+  }
   assert.equal(problemsOf({ emotions: { joy: { baseline: 2 }, fear: { baseline: 2 } } }).length, 2);
   assert.equal(problemsOf(many(10_000, 1)).length, 50);
 });

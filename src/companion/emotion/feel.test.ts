@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { column } from "../../../test/support/columns.ts";
 import {
   anchored,
   anchorHere,
@@ -69,7 +70,8 @@ const deltas: readonly [event: string, severity: string, ...levels: number[]][] 
   ["sustained_yelling", "severe", 0.3, 0.65, 0.7, 0.8, 0.5],
 ];
 const half = { joy: 0.5, sadness: 0.5, anger: 0.5, fear: 0.5, disgust: 0.5 };
-test("each built-in event is as grave, and moves the levels, as the original's", () => {
+test("there are the original's fifteen events, each as grave, and moving the levels as far", () => {
+  assert.deepEqual(Object.keys(config.events).toSorted(), column(deltas, 0).toSorted());
   for (const [event, severity, ...levels] of deltas) {
     assert.equal(config.events[event]?.severity, severity, event);
     const felt = feel(config, after(bornWith({ levels: half }), event));
@@ -77,11 +79,6 @@ test("each built-in event is as grave, and moves the levels, as the original's",
       near(felt.levels[emotion], levels[index]!);
     });
   }
-});
-
-test("the built-in configuration has these fifteen events and no other", () => {
-  const named = deltas.map(([event]) => event);
-  assert.deepEqual(Object.keys(config.events).toSorted(), named.toSorted());
 });
 
 const reductions: readonly [event: string, by: number][] = [
@@ -143,14 +140,12 @@ test("a person after more than 60 s of silence ends boredom", () => {
 });
 
 // R18
-test("what is negative, not finite or a part of a millisecond is no time at all", () => {
+
+test("what is negative, not finite or a part of a millisecond is no time at all; time stands still at the last instant", () => {
   const hurt = evolve(after(born, "violence"), 5);
   const { POSITIVE_INFINITY: most } = Number;
   for (const ms of [-1, -600_000, -most, most, Number.NaN, 0.9])
     assert.equal(evolve(hurt, ms), hurt);
-});
-
-test("time stands still at the last instant there is", () => {
   const end = evolve(after(born, "abuse"), 1e300);
   assert.equal(end.at, lastInstant);
   assert.deepEqual(evolve(end, 1_000), end);

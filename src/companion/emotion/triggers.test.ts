@@ -117,14 +117,15 @@ test("what is heard tells the words as the person wrote them", () => {
   ]);
 });
 
-test("what is heard is felt: the events are applied, the wound has the id", () => {
+test("what is heard is felt: the events are applied, the wound has the id; what is not leaves the very same state", () => {
   const { state } = hear(config, born, "you are trash and I will kill you", () => "ab12cd34");
   const felt = feel(config, state);
   assert.deepEqual(columns(felt.wounds, "id", "event"), [["ab12cd34", "violence"]]);
   assert.equal(felt.levels.anger, 0.5);
+  assert.equal(hear(config, born, "hello", newId).state, born);
 });
 
-test("an event is not caused again for 5.0 s, others are; the time does not restart", () => {
+test("an event is not caused again for 5.0 s, others are; the time does not restart, and goes when it is over", () => {
   const first = hear(config, born, "stupid", newId).state;
   const again = (ms: number, text: string) =>
     hear(config, evolve(first, ms), text, newId).heard.map(({ event }) => event);
@@ -133,21 +134,11 @@ test("an event is not caused again for 5.0 s, others are; the time does not rest
   assert.deepEqual(again(4_999, "you are ugly"), ["insult"]);
   const ignored = hear(config, evolve(first, 4_000), "stupid", newId).state;
   assert.equal(hear(config, evolve(ignored, 1_000), "stupid", newId).heard.length, 1);
-});
-
-test("a shout that was heard is not heard as the milder words that it overlaps", () => {
-  const shouted = hear(config, born, "SHUT UP", newId).state;
-  assert.deepEqual(hear(config, evolve(shouted, 1_000), "SHUT UP", newId).heard, []);
-});
-
-test("cooldowns go when they are over", () => {
-  const first = hear(config, born, "stupid", newId).state;
   const later = hear(config, evolve(first, 60_000), "you are ugly", newId).state;
   assert.deepEqual(Object.keys(later.anchor.heardAt), ["insult"]);
-});
-
-test("what is not heard leaves the very same state", () => {
-  assert.equal(hear(config, born, "hello", newId).state, born);
+  // Nor are the milder words that a shout overlaps.
+  const shouted = hear(config, born, "SHUT UP", newId).state;
+  assert.deepEqual(hear(config, evolve(shouted, 1_000), "SHUT UP", newId).heard, []);
 });
 
 test("a trigger's patterns may have accents, eight words, and an event named __proto__", () => {
@@ -167,31 +158,19 @@ test("a trigger's patterns may have accents, eight words, and an event named __p
   }
 });
 
-const hostile: readonly [says: string, unit: string][] = [
-  ["words of patterns", "shut you "],
-  ["matches", "stupid you are trash "],
-  ["combining marks", "\u0323\u0301"],
-  ["one long word", "a"],
-];
-test("100 KB of what is hard to read are heard within a second", () => {
-  for (const [says, unit] of hostile) {
-    const text = unit.repeat(Math.ceil(100_000 / unit.length));
-    const started = process.cpuUsage();
-    hear(config, born, text, newId);
-    assert.ok(process.cpuUsage(started).user < 1_000_000, says);
-  }
-});
-
-test("1,000 patterns that begin alike cost no more than one", () => {
+test("100 KB of what is hard to read are heard within a second, also with 1,000 patterns that begin alike", () => {
   const words = Array.from({ length: 999 }, (_, index) => `a a a a a a a w${index}`);
   const read = readEmotionConfiguration({
     events: builtInEmotionsFile.events,
     transcript_triggers: [{ event: "insult", patterns: ["a a a a a a a end", ...words] }],
   });
   assert.ok("configuration" in read);
-  const started = process.cpuUsage();
-  assert.deepEqual(hear(read.configuration, born, "a ".repeat(50_000), newId).heard, []);
-  assert.ok(process.cpuUsage(started).user < 1_000_000);
+  for (const unit of ["shut you ", "stupid you are trash ", "\u0323\u0301", "a", "a "]) {
+    const text = unit.repeat(Math.ceil(100_000 / unit.length));
+    const started = process.cpuUsage();
+    hear(unit === "a " ? read.configuration : config, born, text, newId);
+    assert.ok(process.cpuUsage(started).user < 1_000_000, unit);
+  }
 });
 
 test("whatever the text, at most one of each event is heard, and its words stand in the text", () => {
