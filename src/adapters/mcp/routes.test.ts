@@ -1,12 +1,19 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { connectMcp } from "../../../test/support/mcp-clients.ts";
-import { companion, type FixtureOptions, problemOf } from "../../../test/support/server-fixture.ts";
+import {
+  companion,
+  eventsOf,
+  type FixtureOptions,
+  problemOf,
+  until,
+} from "../../../test/support/server-fixture.ts";
 import type { Remember } from "./mcp.ts";
 import { mcpRoutes } from "./routes.ts";
 
 const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
 const accept = "application/json, text/event-stream";
+const token = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 type Given = FixtureOptions & {
   readonly remember?: Remember;
@@ -28,31 +35,24 @@ async function served(t: TestContext, { remember, script, ...options }: Given = 
   return { ...c, askMcp: ask };
 }
 
-test("a request with another host, origin or site is refused, as at every other route", async (t) => {
-  const { askMcp } = await served(t);
-  assert.equal((await askMcp()).status, 200);
+test("the guard and the token of every other route are before it, and only POST is answered", async (t) => {
+  const { askMcp } = await served(t, { token });
+  await problemOf(await askMcp(), 401, "THROUGHLINE_UNAUTHORIZED");
+  const authorization = `Bearer ${token}`;
+  assert.equal((await askMcp({ authorization })).status, 200);
   for (const [name, value] of [
     ["host", "evil.example"],
     ["origin", "http://evil.example"],
     ["sec-fetch-site", "cross-site"],
   ] as const) {
-    await problemOf(await askMcp({ [name]: value }), 403, "THROUGHLINE_FORBIDDEN");
+    const refused = await askMcp({ authorization, [name]: value });
+    await problemOf(refused, 403, "THROUGHLINE_FORBIDDEN");
   }
-});
-
-test("a server with a token asks for it", async (t) => {
-  const token = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
-  const { askMcp } = await served(t, { token });
-  await problemOf(await askMcp(), 401, "THROUGHLINE_UNAUTHORIZED");
-  assert.equal((await askMcp({ authorization: `Bearer ${token}` })).status, 200);
-});
-
-test("there are no sessions and no streams of the server's own: only POST is answered", async (t) => {
-  const { askMcp } = await served(t);
   for (const method of ["GET", "DELETE"]) {
-    await problemOf(await askMcp({}, method), 405, "THROUGHLINE_METHOD_NOT_ALLOWED");
+    const refused = await askMcp({ authorization }, method);
+    await problemOf(refused, 405, "THROUGHLINE_METHOD_NOT_ALLOWED");
   }
-  assert.equal((await askMcp({ "content-type": "text/plain" })).status, 415);
+  assert.equal((await askMcp({ authorization, "content-type": "text/plain" })).status, 415);
 });
 
 test("a body that is larger than the server takes is refused before anything is stored", async (t) => {
@@ -74,15 +74,8 @@ function through(server: { fetch(request: Request): Promise<Response> }): typeof
 }
 
 test("what is appended, reset and forgotten through MCP is published to those who watch", async (t) => {
-  const published: unknown[] = [];
-  const { server } = await served(t, {
-    addFeatures: async () => [
-      ((router: { ports: { watchers: { onPublish(relay: unknown): () => void } } }) =>
-        router.ports.watchers.onPublish((name: string, event: object) =>
-          published.push([name, event]),
-        )) as never,
-    ],
-  });
+  const { server, ask } = await served(t);
+  const events = eventsOf((await ask("/api/events")).body);
   const client = await connectMcp("v1", { url: "http://127.0.0.1:7423", fetch: through(server) });
   t.after(() => client.close());
   const chat_id = "a";
@@ -91,14 +84,16 @@ test("what is appended, reset and forgotten through MCP is published to those wh
   await client.call("session_resolve", { chat_id });
   await client.call("session_reset", { chat_id });
   await client.call("session_forget", { chat_id });
-  type Stored = [string, { change: string; message: { content: string } }];
-  const [[name, stored], ...rest] = published as [Stored];
-  assert.deepEqual([name, stored.change], ["message", "stored"]);
+  const { data: stored } = await until(events, "message");
+  assert.equal(stored.change, "stored");
   assert.partialDeepStrictEqual(stored.message, { id: "m1", content: "Hello" });
-  assert.deepEqual(rest.slice(-2), [
-    ["session", { chat_id, change: "reset" }],
-    ["session", { chat_id, change: "forgotten" }],
-  ]);
+  const changes = new Set<string>();
+  while (!changes.has("forgotten")) {
+    const { data } = await until(events, "session");
+    assert.equal(data.chat_id, chat_id);
+    changes.add(data.change);
+  }
+  assert.ok(changes.has("reset"));
 });
 
 test("forgetting a chat through MCP stops its turn, and no answer comes back", async (t) => {
