@@ -143,6 +143,8 @@ for (const [says, script, isAcknowledged, during] of ends) {
     await during?.(c);
     await turn.done;
     assert.equal(await c.acknowledged(), isAcknowledged ? 2 : 1);
+    const [shown] = await c.companion.notices.look([chat]);
+    assert.equal(shown?.status, isAcknowledged ? "delivered" : "pending");
     await c.say("Two");
     assert.equal(c.context(1).includes("crash_recovery"), !isAcknowledged);
     assert.equal(await c.acknowledged(), 2);
