@@ -23,7 +23,7 @@ function FaceAndWord() {
         <Face mood={isAsleep ? "asleep" : feeling.mood} isSmall />
       </span>
       <span className="visually-hidden">Mood: </span>
-      <span className="mood-link-word">{moodTitle(feeling)}</span>
+      <span className="clip mood-link-word">{moodTitle(feeling)}</span>
     </Link>
   );
 }

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useId, useState } from "react";
-import { Button } from "../ui/button.tsx";
-import { Dialog } from "../ui/dialog.tsx";
+import { Check } from "../ui/check.tsx";
+import { Confirm } from "../ui/dialog.tsx";
 import { type Correction, whyNot } from "./send-reaction.ts";
 
 interface DislikeDialogProps {
@@ -34,32 +34,25 @@ export function DislikeDialog(props: DislikeDialogProps) {
     send(words === "" ? undefined : { text: words, kind });
   }
   return (
-    <Dialog
+    <Confirm
       title="What was wrong?"
+      confirm="Save"
+      isBusy={isSending}
+      onConfirm={keep}
       onClose={onClose}
-      actions={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Cancel
-          </Button>
-          <Button kind="primary" isBusy={isSending} onClick={keep}>
-            Save
-          </Button>
-        </>
-      }
     >
-      <fieldset className="correction-kinds" onKeyDown={typeInField}>
+      <fieldset className="checks" onKeyDown={typeInField}>
         <legend className="visually-hidden">Kind of correction</legend>
         {kinds.map(([value, label]) => (
-          <label key={value}>
-            <input
-              type="radio"
-              name={`${field} kind`}
-              checked={kind === value}
-              onChange={() => change({ kind: value })}
-            />
+          <Check
+            key={value}
+            isRadio
+            name={`${field} kind`}
+            isOn={kind === value}
+            set={() => change({ kind: value })}
+          >
             {label}
-          </label>
+          </Check>
         ))}
       </fieldset>
       <div>
@@ -82,7 +75,7 @@ export function DislikeDialog(props: DislikeDialogProps) {
           Not saved: {whyNot(error)}
         </p>
       )}
-    </Dialog>
+    </Confirm>
   );
 }
 

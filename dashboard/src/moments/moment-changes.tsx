@@ -23,7 +23,7 @@ export function MomentChanges({ name, isRetracted, isPreserved, damage, onGone }
   const preserving = usePreserve(name);
   const close = () => setAsked(undefined);
   return (
-    <div className="moment-changes">
+    <div className="row">
       <Button
         aria-pressed={isPreserved}
         title="A preserved moment is not removed when old moments are"
@@ -68,7 +68,7 @@ function Damage({ name, differences }: DamageProps) {
       <p>
         <strong>This moment is damaged.</strong> Intact parts are still shown.
       </p>
-      <ul>
+      <ul className="bullets">
         {differences.map(({ path, detail }) => (
           <li key={path}>{`${path}: ${detail}`}</li>
         ))}

@@ -63,7 +63,7 @@ function Content({ content, name, changes }: ContentProps) {
   const retracted = status?.retracted ?? null;
   return (
     <>
-      <header className="moment-head">
+      <header className="stack moment-head">
         <p className="moment-line">
           <Rating sentiment={feedback.sentiment} />
           <span className="hint">{fullTime(feedback.timestamp * 1000)}</span>
@@ -98,7 +98,7 @@ function Facts({ feedback, status }: Pick<PackageContent, "feedback" | "status">
   const how = channelInWords(feedback);
   const preserved = status?.preserved ?? null;
   return (
-    <dl className="moment-facts">
+    <dl className="hint moment-facts">
       <dt>Contains</dt>
       <dd>{countsInWords(feedback)}</dd>
       {how === "" ? null : (
@@ -123,7 +123,7 @@ function Conversation({ content: { messages, feedback } }: { readonly content: P
   const { index = -1, count = 0 } = feedback.target ?? {};
   return (
     <section aria-label="Messages">
-      <ol className="moment-said">
+      <ol className="stack moment-said">
         {messages.map(({ id, seq, role, text }, place) => {
           const isRated = place >= index && place < index + count && role === "ASSISTANT";
           return (

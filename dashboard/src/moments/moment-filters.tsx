@@ -1,4 +1,5 @@
-import { type ReactNode, useId } from "react";
+import { useId } from "react";
+import { Check } from "../ui/check.tsx";
 import type { MomentFilter } from "./use-moments.ts";
 import { ratings } from "./words.ts";
 
@@ -14,7 +15,7 @@ export function MomentFilters({ filter, onFilter }: Props) {
   const search = useId();
   const change = (changed: Partial<MomentFilter>) => onFilter({ ...filter, ...changed });
   return (
-    <search className="moments-filters">
+    <search className="row moments-filters">
       <label className="visually-hidden" htmlFor={search}>
         Search moments
       </label>
@@ -42,10 +43,10 @@ export function MomentFilters({ filter, onFilter }: Props) {
           </option>
         ))}
       </select>
-      <Check isOn={filter.hasMedia} onChange={(hasMedia) => change({ hasMedia })}>
+      <Check isOn={filter.hasMedia} set={(hasMedia) => change({ hasMedia })}>
         With pictures or sound
       </Check>
-      <Check isOn={filter.isPreserved} onChange={(isPreserved) => change({ isPreserved })}>
+      <Check isOn={filter.isPreserved} set={(isPreserved) => change({ isPreserved })}>
         Preserved
       </Check>
     </search>
@@ -53,18 +54,3 @@ export function MomentFilters({ filter, onFilter }: Props) {
 }
 
 const sentiments = ["positive", "negative"] as const;
-
-interface CheckProps {
-  readonly isOn: boolean;
-  readonly onChange: (isOn: boolean) => void;
-  readonly children: ReactNode;
-}
-
-function Check({ isOn, onChange, children }: CheckProps) {
-  return (
-    <label className="moments-check">
-      <input type="checkbox" checked={isOn} onChange={(event) => onChange(event.target.checked)} />
-      {children}
-    </label>
-  );
-}

@@ -48,7 +48,7 @@ function Player({ name, feedback, line }: PlayerProps) {
   const label = useId();
   useAhead(name, line, frame);
   return (
-    <section className="moment-media" aria-label="Pictures, sound and words">
+    <section className="stack moment-media" aria-label="Pictures, sound and words">
       {frame === undefined ? null : (
         <img
           className="moment-picture"

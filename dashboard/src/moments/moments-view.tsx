@@ -39,7 +39,7 @@ function Gallery() {
   const rows = useRef<HTMLUListElement>(null);
   const hasNone = list.isSuccess && entries.length === 0;
   return (
-    <div className={`moments ${open === undefined ? "" : "has-open"}`}>
+    <div className={`stack moments ${open === undefined ? "" : "has-open"}`}>
       <div className="moments-list">
         <QueryError query={list} />
         {hasNone && !isFiltered ? null : <MomentFilters filter={filter} onFilter={setFilter} />}

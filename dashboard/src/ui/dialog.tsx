@@ -69,6 +69,10 @@ interface ConfirmProps {
   readonly title: string;
   /** The label of the button that does it. */
   readonly confirm: string;
+  /** @default "Cancel" */
+  readonly cancel?: string;
+  /** A button for another way, which is then the main choice. */
+  readonly instead?: ReactNode;
   readonly isDanger?: boolean;
   readonly isBusy?: boolean;
   readonly isDisabled?: boolean;
@@ -81,8 +85,9 @@ interface ConfirmProps {
 
 /** Asks before something is done. */
 export function Confirm(props: ConfirmProps) {
-  const { title, confirm, isDanger = false, isBusy = false, isDisabled = false } = props;
-  const { error = null, onConfirm, onClose, children } = props;
+  const { title, confirm, cancel = "Cancel", instead, isDanger = false } = props;
+  const { isBusy = false, isDisabled = false, error = null, onConfirm, onClose, children } = props;
+  const kind = isDanger ? "danger" : instead === undefined ? "primary" : "quiet";
   return (
     <Dialog
       title={title}
@@ -90,16 +95,12 @@ export function Confirm(props: ConfirmProps) {
       actions={
         <>
           <Button kind="quiet" onClick={onClose}>
-            Cancel
+            {cancel}
           </Button>
-          <Button
-            kind={isDanger ? "danger" : "primary"}
-            isBusy={isBusy}
-            disabled={isDisabled}
-            onClick={onConfirm}
-          >
+          <Button kind={kind} isBusy={isBusy} disabled={isDisabled} onClick={onConfirm}>
             {confirm}
           </Button>
+          {instead}
         </>
       }
     >

@@ -1,6 +1,8 @@
+import type { ReactNode } from "react";
 import { detailOf } from "../api/client.ts";
 import { useConnection } from "../api/events.ts";
 import { Button } from "./button.tsx";
+import { Loading } from "./page.tsx";
 
 interface ErrorNoteProps {
   readonly error: unknown;
@@ -35,6 +37,27 @@ export function QueryError({ query: { data, error, refetch } }: QueryErrorProps)
   const connection = useConnection();
   if (data !== undefined && connection !== "online") return null;
   return <ErrorNote error={error} retry={() => void refetch()} />;
+}
+
+interface LoadedProps<Data> {
+  readonly query: QueryErrorProps["query"] & {
+    readonly data: Data | undefined;
+    readonly isPending: boolean;
+  };
+  /** What is loaded. */
+  readonly what: string;
+  readonly children: (data: Data) => ReactNode;
+}
+
+/** What a query got; before that that it loads, or why it could not. */
+export function Loaded<Data>({ query, what, children }: LoadedProps<Data>) {
+  return (
+    <>
+      <QueryError query={query} />
+      {query.isPending ? <Loading label={`Loading ${what}`} /> : null}
+      {query.data === undefined ? null : children(query.data)}
+    </>
+  );
 }
 
 /** The provider's own message about a failure, folded. */

@@ -20,9 +20,9 @@ export function Page({ title, tabTitle = title, actions, children }: PageProps) 
   useTitle(tabTitle);
   return (
     <div className="page">
-      <header className="page-head">
+      <header className="spread page-head">
         <h1>{title}</h1>
-        {actions === undefined ? null : <div className="page-actions">{actions}</div>}
+        {actions === undefined ? null : <div className="row">{actions}</div>}
       </header>
       <div className="page-body">{children}</div>
     </div>

@@ -22,7 +22,7 @@ export const BesideRow = memo(function BesideRow({ row, isCurrent }: BesideRowPr
         aria-current={isCurrent ? "page" : undefined}
         title={untitledId(row) ?? chatName(row)}
       >
-        <span className="beside-title" dir="auto">
+        <span className="clip beside-title" dir="auto">
           {chatName(row)}
         </span>
         <Marks row={row} />
@@ -52,7 +52,7 @@ export function FoundRow({ row, query }: FoundRowProps) {
   return (
     <li className="beside-row">
       <Link className="beside-link beside-found" to={addressOf(row, query)}>
-        <span className="beside-title" dir="auto" title={untitledId(row)}>
+        <span className="clip beside-title" dir="auto" title={untitledId(row)}>
           <FoundName row={row} query={query} />
         </span>
         {match === undefined ? (

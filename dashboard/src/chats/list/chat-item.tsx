@@ -25,7 +25,7 @@ export function ChatItem({ row, query }: ChatItemProps) {
   return (
     <li className="chat-item">
       <Link className="chat-item-link" to={addressOf(row, query)}>
-        <span className="chat-item-title" dir="auto" title={untitledId(row)}>
+        <span className="clip chat-item-title" dir="auto" title={untitledId(row)}>
           <FoundName row={row} query={query} />
         </span>
         {match === undefined ? null : <Match message={match} query={query} />}
@@ -34,7 +34,7 @@ export function ChatItem({ row, query }: ChatItemProps) {
             <Marked text={id} query={query} />
           </span>
         ) : null}
-        <span className="chat-item-facts">
+        <span className="row hint chat-item-facts">
           {match === undefined ? <When at={at} /> : <span>{matchesInWords(row)}</span>}
           <span>{counted(count, "message")}</span>
           {provider === "" ? null : <span>{providerName(provider)}</span>}

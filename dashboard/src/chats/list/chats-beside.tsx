@@ -111,7 +111,7 @@ function Chats({ current, close }: ChatsProps) {
           <Found rows={rows} query={query} isDone={chats.isSuccess && isCurrent} />
         )}
       </div>
-      <Link className="beside-all" to={query === "" ? "/chats" : `/chats?${asSearch(query)}`}>
+      <Link className="hint beside-all" to={query === "" ? "/chats" : `/chats?${asSearch(query)}`}>
         All chats
       </Link>
     </div>
@@ -134,7 +134,7 @@ function ByDay({ rows, current, isDone }: ByDayProps) {
   if (rows.length === 0) return isDone ? <p className="beside-none">No chats yet</p> : null;
   return groupsOf(rows, now).map(({ name, chats }, index) => (
     <section key={name}>
-      <p id={`${id}${index}`} className="beside-day">
+      <p id={`${id}${index}`} className="fine beside-day">
         {name}
       </p>
       <ul aria-labelledby={`${id}${index}`}>

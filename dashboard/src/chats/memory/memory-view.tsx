@@ -9,7 +9,7 @@ import "./memory.css";
 export function MemoryView({ facts }: { readonly facts: ReactNode }) {
   return (
     <Page title="Memory">
-      <div className="memory">
+      <div className="stack memory">
         <PersonaCard />
         {facts}
         <PromptCard />

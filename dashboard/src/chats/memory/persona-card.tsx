@@ -1,10 +1,10 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { type KeyboardEvent, useId } from "react";
-import { isMissing, ProblemError, queryClient, request } from "../../api/client.ts";
+import { useMutation } from "@tanstack/react-query";
+import type { KeyboardEvent } from "react";
+import { ProblemError, queryClient, request } from "../../api/client.ts";
 import type { Persona, PersonaChange } from "../../api/openapi-types.ts";
 import { Button } from "../../ui/button.tsx";
-import { ErrorNote, QueryError } from "../../ui/error-note.tsx";
-import { Loading } from "../../ui/page.tsx";
+import { ErrorNote } from "../../ui/error-note.tsx";
+import { FileCard } from "./file-card.tsx";
 import { FileNote } from "./file-note.tsx";
 import { useKeptEdit } from "./kept-edit.ts";
 import { refreshPrompt } from "./prompt-card.tsx";
@@ -12,28 +12,19 @@ import { Said, useSaid } from "./saved.tsx";
 import { bytesOf, tokenWords } from "./sizes.ts";
 
 const personaKey = ["persona"] as const;
+const personaPath = "/api/persona";
 
-/** Who answers: read and edited. Nothing where the server has no persona to edit. */
+/** Who answers: read and edited. */
 export function PersonaCard() {
-  const titleId = useId();
-  const query = useQuery({
-    queryKey: personaKey,
-    queryFn: ({ signal }) => request<Persona>("/api/persona", { signal }),
-    // Somebody may have edited the file by hand.
-    refetchOnWindowFocus: true,
-    staleTime: 0,
-  });
-  if (isMissing(query.error)) return null;
   return (
-    <section className="card memory-part" aria-labelledby={titleId}>
-      <h2 id={titleId}>Persona</h2>
-      <p className="hint">
-        Who answers. Every model gets this text first, with every message and in every chat.
-      </p>
-      <QueryError query={query} />
-      {query.isPending ? <Loading label="Loading the persona" /> : null}
-      {query.data === undefined ? null : <Editor stored={query.data} titleId={titleId} />}
-    </section>
+    <FileCard<Persona>
+      title="Persona"
+      says="Who answers. Every model gets this text first, with every message and in every chat."
+      queryKey={personaKey}
+      path={personaPath}
+    >
+      {(stored, titleId) => <Editor stored={stored} titleId={titleId} />}
+    </FileCard>
   );
 }
 
@@ -47,7 +38,7 @@ function Editor({ stored, titleId }: { readonly stored: Persona; readonly titleI
   const [edit, setEdit] = useKeptEdit<Edit>("persona");
   const [said, say] = useSaid();
   const save = useMutation({
-    mutationFn: (body: PersonaChange) => request<Persona>("/api/persona", { method: "POST", body }),
+    mutationFn: (body: PersonaChange) => request<Persona>(personaPath, { method: "POST", body }),
     onSuccess(persona) {
       queryClient.setQueryData(personaKey, persona);
       // What was typed since then stays.
@@ -107,7 +98,7 @@ function Editor({ stored, titleId }: { readonly stored: Persona; readonly titleI
           This is longer than {stored.max_bytes / 1024} KiB. Shorten it to save it.
         </p>
       ) : null}
-      <div className="memory-foot">
+      <div className="row memory-foot">
         <p className="hint">
           {isChanged ? "Not saved" : `${places[stored.source]}, ${tokenWords(stored.tokens)}`}
         </p>
@@ -160,7 +151,7 @@ function Outdated({ stored, keep, discard }: OutdatedProps) {
           {stored}
         </p>
       </details>
-      <div className="memory-foot">
+      <div className="row memory-foot">
         <Button kind="quiet" onClick={discard}>
           Use the other text
         </Button>

@@ -6,8 +6,7 @@ import { chatPath, queryClient, request } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
 import type { ChatList, NextPrompt } from "../../api/openapi-types.ts";
 import { defaultChat, promptAddress } from "../../shell/routes.ts";
-import { QueryError } from "../../ui/error-note.tsx";
-import { Loading } from "../../ui/page.tsx";
+import { Loaded, QueryError } from "../../ui/error-note.tsx";
 import { chatName, type NamedChat } from "../chat-link.tsx";
 import { draftsOf } from "../talk/drafts.ts";
 import { PromptParts } from "./prompt-parts.tsx";
@@ -39,11 +38,11 @@ export function PromptCard() {
   const chatId = asked ?? (list.isPending ? undefined : (chats[0]?.chat_id ?? defaultChat));
   useShown(card, asked !== null && list.data !== undefined);
   return (
-    <section ref={card} className="card memory-part" aria-labelledby={titleId}>
+    <section ref={card} className="card stack memory-part" aria-labelledby={titleId}>
       <header className="memory-head">
         <h2 id={titleId}>Next prompt</h2>
         {chatId === undefined ? null : (
-          <label className="prompt-chat" htmlFor={selectId}>
+          <label className="hint prompt-chat" htmlFor={selectId}>
             <span>Chat</span>
             <select
               id={selectId}
@@ -100,21 +99,18 @@ function Prompt({ chatId }: { readonly chatId: string }) {
     placeholderData: keepPreviousData,
     staleTime: 0,
   });
-  const { data } = query;
   return (
-    <>
-      <QueryError query={query} />
-      {query.isPending ? <Loading label="Loading the prompt" /> : null}
-      {data === undefined ? null : (
-        <div className="prompt" aria-busy={query.isPlaceholderData}>
+    <Loaded query={query} what="the prompt">
+      {(prompt) => (
+        <div className="stack prompt" aria-busy={query.isPlaceholderData}>
           <p className="prompt-sum">
-            <strong>{totalWords(data)}</strong> <span>for {modelWords(data)}</span>
+            <strong>{totalWords(prompt)}</strong> <span>for {modelWords(prompt)}</span>
           </p>
-          <PromptParts key={data.chat_id} prompt={data} />
-          <Notes prompt={data} />
+          <PromptParts key={prompt.chat_id} prompt={prompt} />
+          <Notes prompt={prompt} />
         </div>
       )}
-    </>
+    </Loaded>
   );
 }
 
@@ -144,7 +140,7 @@ function Notes({ prompt }: { readonly prompt: NextPrompt }) {
   ].filter((note) => note !== "");
   if (notes.length === 0) return null;
   return (
-    <ul className="prompt-notes hint">
+    <ul className="bullets prompt-notes hint">
       {notes.map((note) => (
         <li key={note}>{note}</li>
       ))}

@@ -62,11 +62,11 @@ function Part({ section, total }: { readonly section: PromptSection; readonly to
         <CopyButton text={copied} />
       </div>
       {text === "" ? (
-        <ol className="prompt-messages">
+        <ol>
           {messages.map((message, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a prompt has nothing else to tell them apart
             <li key={index}>
-              <span className="prompt-role">
+              <span className="fine prompt-role">
                 {roles[message.role]} · {message.tokens.toLocaleString("en-GB")}
               </span>
               <pre dir="auto">{bodyWords(message)}</pre>

@@ -44,7 +44,7 @@ export function ModelPicker({ chat, chosen, choose }: ModelPickerProps) {
       <button
         ref={button}
         type="button"
-        className="model-button"
+        className="fine model-button"
         aria-label={`Model: ${modelName(model)}`}
         aria-haspopup="dialog"
         aria-expanded={isOpen}
@@ -52,7 +52,7 @@ export function ModelPicker({ chat, chosen, choose }: ModelPickerProps) {
         title={modelName(model)}
         onClick={() => setIsOpen(!isOpen)}
       >
-        <span className="talk-model">{modelName(model)}</span>
+        <span className="clip">{modelName(model)}</span>
         <Icon name="open" size={14} />
       </button>
       {isOpen ? (
@@ -70,7 +70,7 @@ export function ModelPicker({ chat, chosen, choose }: ModelPickerProps) {
           }}
         />
       ) : null}
-      <span className="model-note" role="status">
+      <span className="fine model-note" role="status">
         {hasSession(chat) && chosen !== undefined ? "from your next message" : ""}
       </span>
       {isSettingUp ? (
@@ -200,7 +200,7 @@ function Models({ id, anchor, chat, model, use, close, leave, setUp }: ModelsPro
         </div>
       )}
       {filter !== "" && shown.length === 0 ? (
-        <p className="models-note" role="status">
+        <p className="hint models-note" role="status">
           No model has “{filter}” in its name.
         </p>
       ) : null}
@@ -258,10 +258,10 @@ function Group({ provider, words, children }: GroupProps) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a group of options, in a list of them
     <div role="group" aria-labelledby={id} aria-describedby={`${id}-words`}>
-      <p id={id} className="models-provider" role="presentation">
+      <p id={id} className="fine models-provider" role="presentation">
         {providerName(provider)}
       </p>
-      <p id={`${id}-words`} className="models-words" role="presentation">
+      <p id={`${id}-words`} className="fine models-words" role="presentation">
         {words}
       </p>
       {children}
@@ -293,7 +293,7 @@ function Option({ id, offer, isChosen, isActive, use, point }: OptionProps) {
       onPointerMove={point}
     >
       <span className="model-name">{offer.provider === "offline" ? modelName(offer) : model}</span>
-      <span className="model-facts">{facts.filter((fact) => fact !== "").join(", ")}</span>
+      <span className="fine model-facts">{facts.filter((fact) => fact !== "").join(", ")}</span>
     </div>
   );
 }
@@ -313,7 +313,7 @@ function Notes({ list, kept, setUp }: NotesProps) {
   const isBare = list?.standard.provider === "offline";
   if (kept === "" && errors.length === 0 && !isBare) return null;
   return (
-    <div className="models-notes">
+    <div className="fine models-notes">
       {kept === "" ? null : <p>{kept}</p>}
       {errors.map((error) => (
         <p key={error}>{sentence(error)}</p>

@@ -22,7 +22,7 @@ export function SessionsView({ note }: { readonly note: ReactNode }) {
   const isComing = list.isPending || (!isSummed && isAwaited);
   return (
     <StatusPage part="Sessions">
-      <div className="sessions">
+      <div className="stack sessions">
         <QueryError query={list} />
         {note}
         {list.isSuccess && sessions.length === 0 ? (

@@ -35,8 +35,8 @@ export const CodeBlock = memo(function CodeBlock({ code, language, isOpen }: Pro
   const isPlain = isOpen || grammar === undefined || code.length > mostHighlighted;
   return (
     <div className="code-block">
-      <div className="code-head">
-        <span className="code-language" translate="no">
+      <div className="fine code-head">
+        <span className="clip" translate="no">
           {title}
         </span>
         <CopyButton text={code.replace(/\n$/, "")} what="code" className="small code-copy">

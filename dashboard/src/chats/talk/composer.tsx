@@ -69,7 +69,7 @@ export function Composer(props: ComposerProps) {
       <div className={attach.isOver ? "composer-box is-over" : "composer-box"}>
         {attach.shown}
         {attach.missing === "" ? null : (
-          <p className="files-note is-problem" role="alert">
+          <p className="hint files-note is-problem" role="alert">
             {attach.missing}
           </p>
         )}
@@ -127,7 +127,7 @@ export function Composer(props: ComposerProps) {
           </div>
         </div>
       </div>
-      <p id="message-hint" className="composer-hint">
+      <p id="message-hint" className="fine composer-hint">
         {isEnterNewLine()
           ? ""
           : `Enter to send, Shift+Enter for a new line${stop === undefined ? "" : ", Esc to stop"}`}

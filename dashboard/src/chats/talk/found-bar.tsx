@@ -33,7 +33,7 @@ export function FoundBar({ chatId, query, at, leave }: FoundBarProps) {
   };
   const all = `${matches.length.toLocaleString("en-GB")}${matches.length === maxMatches ? "+" : ""}`;
   return (
-    <section className="found-bar" aria-label="Search in this chat">
+    <section className="row found-bar" aria-label="Search in this chat">
       <p role="status">
         {matches.length === 0 ? "" : `“${query.trim()}”: `}
         {current === undefined ? "" : `match ${earlier.length + 1} of ${all}`}

@@ -79,7 +79,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
   return (
     <article className={`message message-${message.role}`}>
       {isUser && message.name !== undefined ? (
-        <h2 className="byline" dir="auto">
+        <h2 className="fine byline" dir="auto">
           {message.name}
         </h2>
       ) : (
@@ -96,7 +96,7 @@ export const MessageRow = memo(function MessageRow(props: MessageRowProps) {
         <Answer message={message} calls={calls} isRunning={isRunning} />
       )}
       {calls.length > 0 && message.content === "" ? null : (
-        <footer className="message-foot">
+        <footer className="row fine message-foot">
           {message.partial === true ? <Cut reason={message.partial_reason ?? "error"} /> : null}
           {isNewest && isBroken(message) ? (
             <Button kind="quiet" className="small" onClick={actions.regenerate}>
@@ -166,7 +166,7 @@ function Byline({ message }: { readonly message: Message }) {
   const by = modelName(message);
   const time = timeOf(timestamp);
   return (
-    <span className="byline">
+    <span className="fine byline">
       {by === "" ? null : <span className="by">{by}</span>}
       {time === "" ? null : (
         <time dateTime={timestamp} title={fullTime(timestamp)}>

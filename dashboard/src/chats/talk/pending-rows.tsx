@@ -16,7 +16,7 @@ export function LiveRow({ live, stop }: { readonly live: Live; readonly stop: ()
       {live.reasoning === "" ? null : <Reasoning text={live.reasoning} />}
       {live.text === "" ? null : <Markdown text={live.text} isLive />}
       {live.isBroken === true ? (
-        <p className="broken" role="status">
+        <p className="hint broken" role="status">
           The connection was lost. The answer continues once Throughline is back.
         </p>
       ) : (
@@ -39,7 +39,7 @@ function Retry({ retrying, stop }: RetryProps) {
   const { reason, detail, attempt, atMs } = retrying;
   const seconds = Math.max(0, Math.ceil((atMs - useNow()) / 1_000));
   return (
-    <div className="retry">
+    <div className="row retry">
       <p>
         <span role="status">{sentence(reason)}</span>{" "}
         <span>
@@ -58,7 +58,7 @@ const wave = "M2 11c6 0 6-6 12-6s6 6 12 6 6-6 12-6 6 6 8 6";
 
 function Thinking({ isStopping }: { readonly isStopping: boolean }) {
   return (
-    <p className="thinking" aria-hidden="true">
+    <p className="hint thinking" aria-hidden="true">
       <svg viewBox="0 0 48 16" width="48" height="16" aria-hidden="true">
         <path d={wave} />
         <path d={wave} className="thinking-dash" />
@@ -88,7 +88,7 @@ export function WaitingRow({ waiting, resend, toDraft }: WaitingRowProps) {
           {content}
         </p>
       )}
-      <footer className="message-foot">
+      <footer className="row fine message-foot">
         {isStuck ? (
           <>
             <span className="stuck" role="alert">

@@ -42,7 +42,7 @@ export function RemoveDialog({ chatId, message, onClose, onRemoved }: RemoveDial
         }
       >
         <p>These places may still hold the message:</p>
-        <ul>
+        <ul className="bullets">
           {unreachable.map((place) => (
             <li key={place}>{place}</li>
           ))}

@@ -12,7 +12,7 @@ interface StepProps {
 function Step({ summary, children }: StepProps) {
   const [isOpen, setIsOpen] = useState(false);
   return (
-    <details className="step" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+    <details className="hint step" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
       <summary>{summary}</summary>
       {isOpen ? <div className="step-body">{children}</div> : null}
     </details>

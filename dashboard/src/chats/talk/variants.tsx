@@ -16,7 +16,7 @@ export function Variants({ message, choose }: VariantsProps) {
   if (variants.length < 2 || at < 0) return null;
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for a form
-    <span className="variants" role="group" aria-label="Answers to the same message">
+    <span className="fine variants" role="group" aria-label="Answers to the same message">
       <Step label="Previous answer" icon="back" to={variants[at - 1]} choose={choose} />
       <span className="variants-count" aria-live="polite">
         <span className="visually-hidden">{`Answer ${at + 1} of ${variants.length}`}</span>

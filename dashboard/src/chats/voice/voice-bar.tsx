@@ -61,7 +61,7 @@ export function VoiceBar({ send, show, keep, answer }: VoiceBarProps) {
       >
         <Icon name="speaker" />
       </Button>
-      <p className="voice-note" role="status">
+      <p className="hint voice-note" role="status">
         {listening.trouble ?? reading.trouble ?? state ?? ""}
       </p>
       {listening.question === undefined ? null : (

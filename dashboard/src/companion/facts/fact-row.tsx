@@ -49,7 +49,7 @@ export function FactRow({ line, canEdit, isFocused, save, remove }: Props) {
           <span className="tag tag-danger">{line.used === "part" ? "Cut" : "Not used"}</span>
         )}
       </span>
-      <span className="fact-tokens">{line.tokens.toLocaleString("en-GB")} tokens</span>
+      <span className="fine fact-tokens">{line.tokens.toLocaleString("en-GB")} tokens</span>
       {canEdit ? (
         <>
           <Button

@@ -1,56 +1,43 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
-import { type FormEvent, useId, useRef, useState } from "react";
-import { isMissing, ProblemError, queryClient, request } from "../../api/client.ts";
+import { useMutation } from "@tanstack/react-query";
+import { type FormEvent, useRef, useState } from "react";
+import { ProblemError, queryClient, request } from "../../api/client.ts";
 import type { Facts } from "../../api/openapi-types.ts";
+import { FileCard } from "../../chats/memory/file-card.tsx";
 import { FileNote } from "../../chats/memory/file-note.tsx";
 import { useKeptEdit } from "../../chats/memory/kept-edit.ts";
 import { refreshPrompt } from "../../chats/memory/prompt-card.tsx";
 import { Said, useSaid } from "../../chats/memory/saved.tsx";
 import { tokenWords } from "../../chats/memory/sizes.ts";
 import { Button } from "../../ui/button.tsx";
-import { ErrorNote, QueryError } from "../../ui/error-note.tsx";
-import { Loading } from "../../ui/page.tsx";
+import { ErrorNote } from "../../ui/error-note.tsx";
 import { FactRow, ignore } from "./fact-row.tsx";
 import { asFact, changed, type FactChange } from "./facts-text.ts";
 import "./facts.css";
 
 const factsKey = ["facts"] as const;
+const factsPath = "/api/facts";
 /** How often a change is tried on the newest text, when others write it too. */
 const maxTries = 3;
 /** The fact that was to be changed is not there any more. */
 const goneCode = "GONE";
 
-/** What the companion remembers: read and edited. Nothing where the server has no facts to edit. */
+/** What the companion remembers: read and edited. */
 export function FactsCard() {
-  const titleId = useId();
-  const query = useQuery({
-    queryKey: factsKey,
-    queryFn: load,
-    // Somebody may have edited the file by hand.
-    refetchOnWindowFocus: true,
-    staleTime: 0,
-  });
-  if (isMissing(query.error)) return null;
   return (
-    <section className="card memory-part" aria-labelledby={titleId}>
-      <h2 id={titleId}>Facts</h2>
-      <p className="hint">
-        What the companion remembers, one fact a line. Every model gets the facts after the persona.
-      </p>
-      <QueryError query={query} />
-      {query.isPending ? <Loading label="Loading the facts" /> : null}
-      {query.data === undefined ? null : <FactList facts={query.data} />}
-    </section>
+    <FileCard<Facts>
+      title="Facts"
+      says="What the companion remembers, one fact a line. Every model gets the facts after the persona."
+      queryKey={factsKey}
+      path={factsPath}
+    >
+      {(facts) => <FactList facts={facts} />}
+    </FileCard>
   );
-}
-
-function load({ signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Facts> {
-  return request<Facts>("/api/facts", { signal });
 }
 
 /** Makes a change in the newest text: what others wrote since then stays. */
 async function write(change: FactChange): Promise<Facts> {
-  let facts = queryClient.getQueryData<Facts>(factsKey) ?? (await load());
+  let facts = queryClient.getQueryData<Facts>(factsKey) ?? (await request<Facts>(factsPath));
   for (let attempt = 1; ; attempt++) {
     const next = changed(facts.facts, change);
     if (next === undefined) {
@@ -59,12 +46,12 @@ async function write(change: FactChange): Promise<Facts> {
     }
     try {
       const body = { facts: next, version: facts.version };
-      return await request<Facts>("/api/facts", { method: "POST", body });
+      return await request<Facts>(factsPath, { method: "POST", body });
     } catch (error) {
       const isBehind = error instanceof ProblemError && error.code === "THROUGHLINE_CONFLICT";
       if (!isBehind || attempt === maxTries) throw error;
       const { version } = facts;
-      facts = await load();
+      facts = await request<Facts>(factsPath);
       if (facts.version === version) throw error; // refused for another reason
     }
   }
@@ -170,7 +157,7 @@ function FactList({ facts }: { readonly facts: Facts }) {
           shorten some.
         </p>
       )}
-      <div className="memory-foot">
+      <div className="row memory-foot">
         <p className="hint">
           {facts.tokens === 0 ? "" : `All together ${tokenWords(facts.tokens)}`}
         </p>

@@ -49,7 +49,7 @@ function Course({ since }: { readonly since: number | undefined }) {
   const { data } = history;
   return (
     <>
-      <div className="history-head">
+      <div className="spread history-head">
         <h2 id="history-title">Over time</h2>
         <RangeChoice range={range} onRange={setRange} />
       </div>
@@ -193,7 +193,7 @@ function Moment({ history, index, onIndex }: MomentProps) {
 function Key({ history }: { readonly history: MoodHistory }) {
   const groups = new Set(history.events.map(({ event }) => groupOf(event)));
   return (
-    <ul className="history-key" aria-hidden="true">
+    <ul className="fine history-key" aria-hidden="true">
       {groups.has("kindness") ? <li className="key-kindness">Kind event</li> : null}
       {groups.has("harm") ? <li className="key-harm">Harmful event</li> : null}
       {groups.has("other") ? <li className="key-other">Other event</li> : null}

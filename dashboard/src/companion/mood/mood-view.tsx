@@ -1,9 +1,9 @@
 import { serverNow } from "../../api/server-clock.ts";
-import { Loading, Page } from "../../ui/page.tsx";
+import { Page } from "../../ui/page.tsx";
 import { Acts } from "./acts.tsx";
 import { Levels } from "./levels.tsx";
 import "./mood.css";
-import { QueryError } from "../../ui/error-note.tsx";
+import { Loaded } from "../../ui/error-note.tsx";
 import { useNow } from "../../ui/time.tsx";
 import { MoodOverTime } from "./mood-history.tsx";
 import { MoodNow } from "./mood-now.tsx";
@@ -13,26 +13,24 @@ import { Wounds } from "./wounds.tsx";
 /** The mood as it is now and as it was, and what can be done to it. */
 export function MoodView() {
   const query = useEmotions();
-  const { data, dataUpdatedAt, isPending } = query;
-  const now = useNow();
-  const elapsed = (now - dataUpdatedAt) / 1000;
+  const elapsed = (useNow() - query.dataUpdatedAt) / 1000;
   return (
     <Page title="Mood">
       <div className="mood">
-        <QueryError query={query} />
-        {isPending ? <Loading label="Loading the mood" /> : null}
-        {data === undefined ? null : (
-          <>
-            <MoodNow emotions={data} elapsed={elapsed} now={serverNow()} />
-            <Warnings warnings={data.warnings} />
-            <div className="mood-pair">
-              <Levels emotions={data} />
-              <Wounds emotions={data} elapsed={elapsed} />
-            </div>
-            <MoodOverTime />
-            <Acts emotions={data} />
-          </>
-        )}
+        <Loaded query={query} what="the mood">
+          {(emotions) => (
+            <>
+              <MoodNow emotions={emotions} elapsed={elapsed} now={serverNow()} />
+              <Warnings warnings={emotions.warnings} />
+              <div className="mood-pair">
+                <Levels emotions={emotions} />
+                <Wounds emotions={emotions} elapsed={elapsed} />
+              </div>
+              <MoodOverTime />
+              <Acts emotions={emotions} />
+            </>
+          )}
+        </Loaded>
       </div>
     </Page>
   );
@@ -43,7 +41,7 @@ function Warnings({ warnings }: { readonly warnings: readonly string[] }) {
   return (
     <section className="mood-warnings" aria-labelledby="warnings-title">
       <h2 id="warnings-title">Configuration warnings</h2>
-      <ul>
+      <ul className="bullets">
         {warnings.map((warning) => (
           <li key={warning}>{warning}</li>
         ))}

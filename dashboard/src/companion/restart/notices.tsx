@@ -28,14 +28,14 @@ export function Notices() {
           There is nothing to report after a first start. Chats appear here after the next restart.
         </Empty>
       ) : null}
-      <div className="notices">
+      <div className="stack notices">
         {first === undefined ? null : <Notice delivery={first} />}
         {others.length === 0 ? null : (
           <details className="notices-more">
             <summary>
               {others.length === 1 ? "One more chat" : `${others.length} more chats`}
             </summary>
-            <div className="notices">
+            <div className="stack notices">
               {others.map((delivery) => (
                 <Notice key={delivery.chat_id} delivery={delivery} />
               ))}
@@ -51,7 +51,7 @@ function Notice({ delivery }: { readonly delivery: Delivery }) {
   const { chat_id: chatId, status, text, at } = delivery;
   return (
     <article className="card">
-      <header className="notice-head">
+      <header className="row notice-head">
         <h3>
           <ChatLink chatId={chatId} />
         </h3>

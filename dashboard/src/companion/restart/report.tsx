@@ -17,13 +17,13 @@ export function Report({ run }: { readonly run: CompanionRun }) {
         {isFirst ? null : <BeforeFacts run={run} />}
         <Fact name="This run">
           Run {run.total_sessions.toLocaleString("en-GB")}
-          <span className="fact-note">
+          <span className="hint fact-note">
             <code>{run.session_id}</code> since {fullTime(run.session_start * 1000)}
           </span>
         </Fact>
         <Fact name="Quarantined">
           {run.quarantined === 0 ? "Nothing" : counted(run.quarantined, "item")}
-          <span className="fact-note">
+          <span className="hint fact-note">
             {run.quarantined === 0 ? (
               "All stored data could be read."
             ) : (
@@ -44,11 +44,11 @@ function BeforeFacts({ run }: { readonly run: CompanionRun }) {
     <>
       <Fact name="Down for">
         {gapInWords(run.elapsed)}
-        <span className="fact-note">{certaintyWords[run.certainty]}</span>
+        <span className="hint fact-note">{certaintyWords[run.certainty]}</span>
       </Fact>
       <Fact name="Previous run">
         {run.clean ? "Shut down cleanly" : "Crashed or was killed"}
-        <span className="fact-note">
+        <span className="hint fact-note">
           {run.previous_session_id === null ? (
             "Its id is not known."
           ) : (

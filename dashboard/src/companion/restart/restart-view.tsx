@@ -1,7 +1,6 @@
 import { useFreshChats } from "../../chats/use-chat.ts";
 import { StatusPage } from "../../shell/status-page.tsx";
-import { QueryError } from "../../ui/error-note.tsx";
-import { Loading } from "../../ui/page.tsx";
+import { Loaded } from "../../ui/error-note.tsx";
 import { useCompanionRun } from "../use-companion.ts";
 import { Interrupted } from "./interrupted.tsx";
 import { Notices } from "./notices.tsx";
@@ -12,22 +11,21 @@ import "./restart.css";
 /** The last restart, what the models were told about it, and who was seen since. */
 export function RestartView() {
   const query = useCompanionRun();
-  const { data, isPending } = query;
   useFreshChats();
   return (
     <StatusPage part="Restart">
-      <div className="restart">
-        <QueryError query={query} />
-        {isPending ? <Loading label="Loading the report" /> : null}
-        {data === undefined ? null : (
-          <>
-            <Report run={data} />
-            <Interrupted turns={data.interrupted_turns} />
-            <People run={data} />
-          </>
-        )}
+      <div className="stack restart">
+        <Loaded query={query} what="the report">
+          {(run) => (
+            <>
+              <Report run={run} />
+              <Interrupted turns={run.interrupted_turns} />
+              <People run={run} />
+            </>
+          )}
+        </Loaded>
         {/* Asked for at once, and shown when what stands above it is there. */}
-        <div hidden={isPending}>
+        <div hidden={query.isPending}>
           <Notices />
         </div>
       </div>

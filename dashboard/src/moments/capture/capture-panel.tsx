@@ -18,8 +18,8 @@ export function CapturePanel({ stats }: { readonly stats: Buffers }) {
   const missing = captureMissing();
   const streams = { frames: here.camera, audio: here.microphone };
   return (
-    <section className="card capture" aria-labelledby="capture-title">
-      <div className="capture-head">
+    <section className="card stack capture" aria-labelledby="capture-title">
+      <div className="spread capture-head">
         <div>
           <h2 id="capture-title">Camera and microphone</h2>
           <p className="hint">

@@ -1,7 +1,7 @@
-import { type ReactNode, useId, useState } from "react";
+import { useState } from "react";
 import type { Buffers } from "../../api/openapi-types.ts";
-import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
+import { Check } from "../../ui/check.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import type { CaptureWish } from "./capture.ts";
 import { consentWords } from "./consent-words.ts";
 
@@ -37,66 +37,39 @@ export function ConsentDialog({ stats, start, onClose }: Props) {
     },
   };
   return (
-    <Dialog
+    <Confirm
       title="Turn on camera and microphone?"
+      confirm="I agree, turn on"
+      cancel="Not now"
+      isDisabled={!camera && !microphone}
+      onConfirm={() => start(wish)}
       onClose={onClose}
-      actions={
-        <>
-          <Button kind="quiet" onClick={onClose}>
-            Not now
-          </Button>
-          <Button kind="primary" disabled={!camera && !microphone} onClick={() => start(wish)}>
-            I agree, turn on
-          </Button>
-        </>
-      }
     >
-      <fieldset className="consent-choices">
+      <fieldset className="checks">
         <legend className="visually-hidden">What to turn on</legend>
-        <Choice isOn={camera} set={setCamera}>
+        <Check isOn={camera} set={setCamera}>
           Camera
-        </Choice>
-        <Choice isOn={microphone} set={setMicrophone}>
+        </Check>
+        <Check isOn={microphone} set={setMicrophone}>
           Microphone
-        </Choice>
+        </Check>
       </fieldset>
       <div className="consent-words">
         {words.map((paragraph) => (
           <p key={paragraph}>{paragraph}</p>
         ))}
       </div>
-      <fieldset className="consent-choices">
+      <fieldset className="checks">
         <legend className="visually-hidden">How it may be used</legend>
         {bucket === null ? null : (
-          <Choice isOn={upload} set={setUpload}>
+          <Check isOn={upload} set={setUpload}>
             Also upload it to the bucket “{bucket}”
-          </Choice>
+          </Check>
         )}
-        <Choice isOn={mayExport} set={setMayExport}>
+        <Check isOn={mayExport} set={setMayExport}>
           It may be used for training
-        </Choice>
+        </Check>
       </fieldset>
-    </Dialog>
-  );
-}
-
-interface ChoiceProps {
-  readonly isOn: boolean;
-  readonly set: (isOn: boolean) => void;
-  readonly children: ReactNode;
-}
-
-function Choice({ isOn, set, children }: ChoiceProps) {
-  const id = useId();
-  return (
-    <div className="choice">
-      <input
-        id={id}
-        type="checkbox"
-        checked={isOn}
-        onChange={(event) => set(event.target.checked)}
-      />
-      <label htmlFor={id}>{children}</label>
-    </div>
+    </Confirm>
   );
 }

@@ -59,9 +59,9 @@ export function useAttach({ files, setFiles, field }: AttachOptions) {
     shown: (
       <>
         <FileChips files={files} remove={remove} />
-        {isOver ? <p className="files-note">Drop the files to attach them.</p> : null}
+        {isOver ? <p className="hint files-note">Drop the files to attach them.</p> : null}
         {problem === "" ? null : (
-          <p className="files-note is-problem" role="alert">
+          <p className="hint files-note is-problem" role="alert">
             {problem}
           </p>
         )}

@@ -20,10 +20,10 @@ export function FileChips({ files, remove }: FileChipsProps) {
         <li key={each.key} className={each.file === undefined ? "file-chip is-lost" : "file-chip"}>
           <Thumb file={each.file} type={each.type} />
           <span className="file-words">
-            <span className="file-name" title={each.name}>
+            <span className="clip file-name" title={each.name}>
               <bdi>{each.name}</bdi>
             </span>
-            <span className="file-facts">
+            <span className="fine file-facts">
               {each.file === undefined ? "Attach it again" : sizeText(each.size)}
             </span>
           </span>

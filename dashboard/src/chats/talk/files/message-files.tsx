@@ -80,10 +80,10 @@ function FileCard({ file, address }: FileProps) {
         <Icon name={address === undefined ? "file" : "download"} />
       </span>
       <span className="file-words">
-        <span className="file-name" title={name}>
+        <span className="clip file-name" title={name}>
           <bdi>{name}</bdi>
         </span>
-        <span className="file-facts">
+        <span className="fine file-facts">
           {address === undefined ? "Not available" : facts.join(" · ")}
         </span>
       </span>
