@@ -6,9 +6,7 @@ import { slowTests } from "./slow-tests.ts";
 
 /** One after the other, and nothing beside: they measure time in a browser. */
 const alone = globSync("test/full/{page-capture*,page-long}.test.ts");
-const pages = globSync("test/full/{browser,page-*}.test.ts").filter(
-  (path) => !alone.includes(path),
-);
+const pages = globSync("test/full/page-*.test.ts").filter((path) => !alone.includes(path));
 /** What `npm test` does not run of these files is in their full size. */
 const leftByTest = [
   "src/moments/directory/package-directory.crash.test.ts",

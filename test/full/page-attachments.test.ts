@@ -13,10 +13,7 @@ import {
   onPage,
   say,
   test,
-  useBrowser,
 } from "./page-fixture.ts";
-
-useBrowser();
 
 const picture = { name: "cat.png", mimeType: "image/png", buffer: Buffer.from(png.bytes) };
 const plan = { name: "plan.pdf", mimeType: "application/pdf", buffer: Buffer.from(pdf.bytes) };

@@ -13,10 +13,7 @@ import {
   onPage,
   say,
   test,
-  useBrowser,
 } from "./page-fixture.ts";
-
-useBrowser();
 
 const day = 86_400_000;
 const addFeatures = awake();

@@ -17,14 +17,14 @@ import {
   switchOn,
   withMoments,
 } from "./capture-fixture.ts";
-import { message, onPage, say, test, unlessStarved, useBrowser } from "./page-fixture.ts";
+import { message, onPage, say, test, unlessStarved, withArguments } from "./page-fixture.ts";
 
-useBrowser([
+withArguments(
   ...fakeDevices,
   // Two pages are in sight at once: neither is slowed down for being behind the other.
   "--disable-renderer-backgrounding",
   "--disable-backgrounding-occluded-windows",
-]);
+);
 
 // It speaks the provider's own protocol on a port of loopback.
 const mock = new LLMock({ port: 0, logLevel: "silent" });

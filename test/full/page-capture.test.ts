@@ -25,11 +25,11 @@ import {
   sizes,
   test,
   unlessStarved,
-  useBrowser,
   violations,
+  withArguments,
 } from "./page-fixture.ts";
 
-useBrowser(fakeDevices);
+withArguments(...fakeDevices);
 
 const off = { frames: false, audio: false };
 

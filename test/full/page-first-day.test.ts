@@ -7,9 +7,7 @@ import type { Page } from "playwright-core";
 import { bytesUnder, Process, temporaryDirectory } from "../support/command-line.ts";
 import { hasPicture, ollamaServer, wordsOf } from "../support/ollama-server.ts";
 import { png } from "../support/sample-files.ts";
-import { message, say, test, useBrowser, withPage } from "./page-fixture.ts";
-
-useBrowser();
+import { message, say, test, withPage } from "./page-fixture.ts";
 
 const code = "let tide = 6.5;";
 

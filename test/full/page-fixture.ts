@@ -7,7 +7,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test as nodeTest, type TestContext, type TestOptions } from "node:test";
+import { after, test as nodeTest, type TestContext, type TestOptions } from "node:test";
 import {
   type Browser,
   type BrowserContext,
@@ -35,35 +35,42 @@ export function test(name: string, ...rest: [Body] | [TestOptions, Body]): void 
   void nodeTest(name, { ...options, skip }, body);
 }
 
-let browser: Browser;
+let launched: Promise<Browser> | undefined;
+let more: readonly string[] = [];
+/** What the browser and its libraries write lies in here, and in no user's home. */
+let home: string | undefined;
 
-/** Starts the browser before the tests of a file, with `more` arguments, and ends it after them. */
-export function useBrowser(more: readonly string[] = []): void {
-  // What it and the libraries in it write besides its profile (sound's do, at the first start on a
-  // machine), they write in here: into no user's home, and nothing of it is left.
-  const home = mkdtempSync(join(tmpdir(), "browser-"));
+/** Starts the browser of this file with these arguments too. */
+export function withArguments(...args: readonly string[]): void {
+  more = args;
+}
+
+/** Starts the browser, for the first page of a file. */
+async function launch(): Promise<Browser> {
+  await buildPage();
+  home = mkdtempSync(join(tmpdir(), "browser-"));
   const { XDG_RUNTIME_DIR, XDG_CONFIG_HOME, XDG_CACHE_HOME, ...others } = process.env;
-  before(async () => {
-    if (skip !== false) return;
-    await buildPage();
-    const isShell = more.length === 0 && !process.env["CHROMIUM_PATH"] && existsSync(shellPath);
-    browser = await chromium.launch({
-      executablePath: isShell ? shellPath : executablePath,
-      env: { ...others, HOME: home, TMPDIR: home },
-      args: [
-        "--no-sandbox",
-        "--disable-dev-shm-usage",
-        "--disable-gpu",
-        "--disable-background-networking",
-        ...more,
-      ],
-    });
-  });
-  after(async () => {
-    await browser?.close();
-    rmSync(home, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  const isShell = more.length === 0 && !process.env["CHROMIUM_PATH"] && existsSync(shellPath);
+  return chromium.launch({
+    executablePath: isShell ? shellPath : executablePath,
+    env: { ...others, HOME: home, TMPDIR: home },
+    args: [
+      "--no-sandbox",
+      "--disable-dev-shm-usage",
+      "--disable-gpu",
+      "--disable-background-networking",
+      ...more,
+    ],
   });
 }
+
+after(async () => {
+  try {
+    await (await launched)?.close();
+  } finally {
+    if (home !== undefined) rmSync(home, { recursive: true, maxRetries: 5, retryDelay: 100 });
+  }
+});
 
 export interface Seen {
   readonly page: Page;
@@ -112,7 +119,8 @@ export async function withPage(
   visit: Omit<Visit, "script" | "prepare" | "options">,
   use: (seen: Seen) => Promise<void>,
 ): Promise<void> {
-  const context = await browser.newContext(visit.browser);
+  launched ??= launch();
+  const context = await (await launched).newContext(visit.browser);
   context.setDefaultTimeout(10_000);
   if (visit.lateMs !== undefined) await context.addInitScript(delayTasks, visit.lateMs);
   if (visit.inject !== undefined) await context.addInitScript(visit.inject);

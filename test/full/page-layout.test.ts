@@ -16,11 +16,8 @@ import {
   message,
   onPage,
   test,
-  useBrowser,
   type Visit,
 } from "./page-fixture.ts";
-
-useBrowser();
 
 const addFeatures = awake({ memory: async () => "Ori likes green tea" });
 const items = (page: Page) => page.locator(".chat-item");
@@ -262,7 +259,7 @@ test("the row of an interrupted chat has the focus after “Answer” and after 
   });
 });
 
-test("a chat is reset with its provider from the menu, with all of them under Sessions", async () => {
+test("a chat is reset with its provider from the menu, with all of them under Sessions, whose row then has the focus", async () => {
   let sessions: Companion["throughline"]["sessions"] | undefined;
   const providers = async () =>
     Object.keys((await sessions?.active("local:me"))?.provider_sessions ?? {});
@@ -292,25 +289,16 @@ test("a chat is reset with its provider from the menu, with all of them under Se
     assert.deepEqual(await providers(), ["claude"]);
     await page.getByRole("link", { name: "Status" }).click();
     await page.getByRole("link", { name: "Sessions" }).click();
+    await page.getByRole("button", { name: /^Reset the session with/ }).press("Enter");
+    await confirm();
+    await holds(page, hasFocus(".session-list > li", "Hi"));
+    assert.deepEqual(await providers(), []);
     await page.getByRole("button", { name: /^Start a new session of/ }).click();
     await page
       .getByRole("dialog")
       .getByText(/No provider receives the earlier messages/)
       .waitFor();
     await confirm();
-    assert.deepEqual(await providers(), []);
-  });
-});
-
-test("the row of a session that was reset has the focus", async () => {
-  const script = [["Hello"]];
-  const prepare = async (c: Companion) => {
-    await jsonOf(await c.say("Hi"), 200);
-  };
-  await onPage({ path: "/sessions", script, prepare }, async ({ page }) => {
-    await page.getByRole("button", { name: /^Reset the session with/ }).press("Enter");
-    await page.getByRole("dialog").getByRole("button", { name: "Reset" }).press("Enter");
-    await page.getByRole("dialog").waitFor({ state: "detached" });
-    await holds(page, hasFocus(".session-list > li", "Hi"));
+    assert.equal((await sessions?.active("local:me"))?.generation, 2);
   });
 });

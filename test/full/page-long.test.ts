@@ -11,11 +11,8 @@ import {
   say,
   test,
   unlessStarved,
-  useBrowser,
 } from "./page-fixture.ts";
 import { box, chatOf, firstInSight, scrollBy } from "./transcript-fixture.ts";
-
-useBrowser();
 
 /** So many rows at most are in the page, however long the chat is. */
 const maxRows = 60;

@@ -22,12 +22,9 @@ import {
   type Seen,
   say,
   test,
-  useBrowser,
   type Visit,
   violations,
 } from "./page-fixture.ts";
-
-useBrowser();
 
 const firstFact = "Ori likes tea.";
 

@@ -7,18 +7,7 @@ import { ResponderRegistry } from "../../src/core/models/registry.ts";
 import { openThroughline } from "../../src/core/throughline.ts";
 import { createServer } from "../../src/server/server.ts";
 import { modelServer } from "../support/model-server.ts";
-import {
-  hasCount,
-  looksFine,
-  message,
-  say,
-  sizes,
-  test,
-  useBrowser,
-  withPage,
-} from "./page-fixture.ts";
-
-useBrowser();
+import { hasCount, looksFine, message, say, sizes, test, withPage } from "./page-fixture.ts";
 
 type Models = Awaited<ReturnType<typeof modelServer>>;
 

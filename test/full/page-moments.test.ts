@@ -16,12 +16,9 @@ import {
   onPage,
   say,
   test,
-  useBrowser,
   type Visit,
   violations,
 } from "./page-fixture.ts";
-
-useBrowser();
 
 type Recorder = Awaited<ReturnType<typeof momentsHome>>["moments"]["recorder"];
 

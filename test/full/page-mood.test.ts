@@ -7,9 +7,7 @@ import { openThroughline } from "../../src/core/throughline.ts";
 import { awake, runOf } from "../support/awake.ts";
 import { temporaryDirectory } from "../support/command-line.ts";
 import type { Companion } from "../support/server-fixture.ts";
-import { go, hasCount, looksFine, onPage, test, useBrowser } from "./page-fixture.ts";
-
-useBrowser();
+import { go, hasCount, looksFine, onPage, test } from "./page-fixture.ts";
 
 /** The page takes the time from the server's answers, whose headers have that of this machine. */
 async function today({ clock }: Companion): Promise<void> {

@@ -2,9 +2,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import type { Companion } from "../support/server-fixture.ts";
-import { go, hasCount, holds, onPage, test, useBrowser } from "./page-fixture.ts";
-
-useBrowser();
+import { go, hasCount, holds, message, messages, onPage, test } from "./page-fixture.ts";
 
 const items = (page: Page) => page.locator(".chat-item");
 const searchField = (page: Page) => page.getByLabel("Search all chats");
@@ -29,12 +27,12 @@ async function prepare({ throughline, clock }: Companion): Promise<void> {
 }
 const visit = { path: "/chats", prepare, browser: { viewport: { width: 1280, height: 800 } } };
 
-/** Whether this match is wholly in sight. */
+/** Whether this match is wholly in sight, in the upper half of the transcript. */
 const inSight = (words: string) => `(() => {
   const row = document.querySelector(".found")?.getBoundingClientRect();
   const box = document.querySelector(".transcript-box")?.getBoundingClientRect();
   return row !== undefined && document.querySelector(".found").textContent.includes("${words}")
-    && row.top >= box.top && row.bottom <= box.bottom;
+    && row.top >= box.top && row.bottom <= box.bottom && row.top < box.top + box.height / 2;
 })()`;
 
 test("chats are found while words are typed, by what was said, title or id; Enter and the arrows open one", async () => {
@@ -132,5 +130,111 @@ test("in a chat every match is counted, and the next and the previous one are a 
     const at = await items(page).locator(".chat-item-match time").getAttribute("datetime");
     const days = (Date.now() - Date.parse(at ?? "")) / 86_400_000;
     assert.ok(days > 9.9 && days < 10.1, `${days} days`);
+  });
+});
+
+const longChat = "telegram:saffron";
+
+/** A long chat in which these messages, and no others, are of saffron. */
+function saffronAt(places: readonly number[], count: number) {
+  return async ({ throughline }: Companion) => {
+    const said = Array.from({ length: count }, (_, index) => {
+      const role = index % 2 === 0 ? ("user" as const) : ("assistant" as const);
+      const words = index % 7 === 0 ? `\n\n${"Long lines of words. ".repeat(index % 40)}` : "";
+      const n = index + 1;
+      const content = places.includes(n) ? `Saffron is dear: ${n}` : `Message ${n}.${words}`;
+      return { id: `m${n}`, role, content };
+    });
+    for (let from = 0; from < count; from += 500) {
+      await throughline.chats.append(longChat, said.slice(from, from + 500));
+    }
+  };
+}
+
+async function searchSaffron(page: Page): Promise<void> {
+  await page.getByLabel("Search all chats").fill("saffron");
+  await items(page).locator(".chat-item-match mark").waitFor();
+}
+
+const followHit = (page: Page) => items(page).getByRole("link").click();
+
+const isFocused = `document.activeElement?.matches(".found") === true`;
+const gapAtEnd = `(() => {
+  const box = document.querySelector(".transcript-box");
+  return box.scrollHeight - box.scrollTop - box.clientHeight;
+})()`;
+
+test("a hit opens its chat with the message in sight, marked and focused; one that is gone since at the end, with a note", async () => {
+  const count = 1_500;
+  await onPage({ ...visit, prepare: saffronAt([1, 1_470], count) }, async ({ page, url }, c) => {
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(request.url()));
+    for (const [what, pages] of [
+      ["Saffron is dear: 1470", 2],
+      ["Saffron is dear: 1", 3],
+    ] as const) {
+      await page.goto(`${url}/chats`);
+      await searchSaffron(page);
+      asked.length = 0;
+      await followHit(page);
+      await page.locator(".found.is-marked").filter({ hasText: what }).waitFor();
+      await holds(page, inSight("Saffron is dear"));
+      await holds(page, isFocused);
+      await hasCount(page.getByRole("region", { name: `Search result: ${what}` }), 1);
+      await page.locator(".found:not(.is-marked)").waitFor();
+      await holds(page, inSight("Saffron is dear"));
+      await hasCount(messages(page).filter({ hasText: `Message ${count}.` }), 0);
+      const read = asked.filter((each) => each.includes("/messages?"));
+      assert.ok(read.length <= pages, read.join("\n"));
+      if (what !== "Saffron is dear: 1") await c.throughline.chats.erase(longChat, "m1470");
+    }
+
+    for (const what of ["erased", "cleared"] as const) {
+      await page.goto(`${url}/chats`);
+      await searchSaffron(page);
+      // The list lets go of the hit as soon as it hears of it.
+      const hit = await items(page).getByRole("link").getAttribute("href");
+      const { chats } = c.throughline;
+      if (what === "erased") await chats.erase(longChat, "m1");
+      else await chats.clear(longChat);
+      await go(page, hit ?? "");
+      const note = page.getByRole("region", { name: "Search result" });
+      await note.getByText("no longer shown").waitFor();
+      if (what === "cleared") await page.getByText("This chat was cleared").waitFor();
+      else {
+        await message(page, `Message ${count}.`).waitFor();
+        await holds(page, `${gapAtEnd} < 2`);
+        await chats.append(longChat, [{ role: "user", content: "Saffron again" }]);
+      }
+      await holds(page, `document.activeElement === document.getElementById("message")`);
+      await note.getByRole("button", { name: "Close" }).click();
+      await note.waitFor({ state: "detached" });
+      assert.equal(page.url(), `${url}/chats/${encodeURIComponent(longChat)}`);
+    }
+  });
+});
+
+test("a message that was found is still there after a reload, and Back leads to the search", async () => {
+  await onPage({ ...visit, prepare: saffronAt([300], 900) }, async ({ page, url }) => {
+    await searchSaffron(page);
+    await followHit(page);
+    await holds(page, inSight("Saffron is dear"));
+    for (const go of ["reload", "back", "away"] as const) {
+      if (go === "reload") await page.reload();
+      else if (go === "back") {
+        await page.goBack();
+        await items(page).locator(".chat-item-match mark").waitFor();
+        assert.equal(page.url(), `${url}/chats?q=saffron`);
+        assert.equal(await page.getByLabel("Search all chats").inputValue(), "saffron");
+        await page.goForward();
+      } else {
+        await page.getByRole("link", { name: "Memory", exact: true }).click();
+        await page.getByRole("heading", { name: "Memory", exact: true }).waitFor();
+        await page.goBack();
+      }
+      await page.locator(".found.is-marked").waitFor();
+      await holds(page, inSight("Saffron is dear"));
+      await holds(page, isFocused);
+    }
   });
 });

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import type { Page } from "playwright-core";
-import { ResponderError } from "../../src/core/models/responder.ts";
 import type { ScriptedStep } from "../support/scripted-responder.ts";
 import { type Companion, companion, me } from "../support/server-fixture.ts";
 import {
@@ -17,10 +16,7 @@ import {
   onPage,
   say,
   test,
-  useBrowser,
 } from "./page-fixture.ts";
-
-useBrowser();
 
 const lostServer = /ERR_|Failed to load/;
 const nothingKept = "sessionStorage.getItem('throughline-words') === null";
@@ -347,23 +343,6 @@ test("the focus moves to the composer when what had it goes: Stop, Move to draft
     await page.keyboard.press("Enter");
     await page.getByText("A message was removed.").waitFor();
     await holds(page, isComposing);
-  });
-});
-
-test("what failed and what has no answer are one box, and leaving it leads to the composer", async () => {
-  const error = new ResponderError("the model is overloaded", { kind: "refused" });
-  const script: ScriptedStep[][] = [[{ type: "fail", error }]];
-  await onPage({ script, expected: /502/ }, async ({ page }) => {
-    await say(page, "Are you there?");
-    const box = page.getByRole("region", { name: "Unanswered messages" });
-    await box.getByText("Your message has no answer yet.").waitFor();
-    await hasCount(box.getByText("the model is overloaded.", { exact: true }), 1);
-    await hasCount(page.getByRole("alert"), 1);
-    await box.getByRole("button", { name: "Dismiss" }).focus();
-    await page.keyboard.press("Enter");
-    await box.waitFor({ state: "detached" });
-    await holds(page, isComposing);
-    await hasCount(page.getByText("overloaded"), 0);
   });
 });
 

@@ -13,12 +13,9 @@ import {
   onPage,
   say,
   test,
-  useBrowser,
   violations,
 } from "./page-fixture.ts";
 import { box, chatOf, firstInSight, scrollBy } from "./transcript-fixture.ts";
-
-useBrowser();
 
 test("what is read stays where it is when older messages come in above", async () => {
   await onPage({ prepare: chatOf(1_000) }, async ({ page }) => {

@@ -13,9 +13,7 @@ import { openThroughline } from "../../src/core/throughline.ts";
 import { createServer } from "../../src/server/server.ts";
 import { type Random, seededRandom } from "../../src/testing/random.ts";
 import { openAiServer, type Reply } from "../support/openai-server.ts";
-import { holds, say, test, useBrowser, withPage } from "./page-fixture.ts";
-
-useBrowser();
+import { holds, say, test, withPage } from "./page-fixture.ts";
 
 const seed = Number(env["THROUGHLINE_SEED"] ?? Date.now() % 1_000_000);
 const turnsOfChat = 8;

@@ -2,9 +2,7 @@
 // there in every browser, and need services that a test does not have.
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { field, holds, message, onPage, say, test, useBrowser } from "./page-fixture.ts";
-
-useBrowser();
+import { field, holds, message, onPage, say, test } from "./page-fixture.ts";
 
 /** A recognition that hears what the test says through `hear`, and a synthesis that notes its words. */
 const fakes = () => {
