@@ -51,6 +51,11 @@ function open(t: TestContext): Feed {
 const nothingYet: Answer = (path) =>
   path.endsWith("/turn") ? new Response(null, { status: 204 }) : Response.json({ messages: [] });
 
+const lostPosts: Answer = (path, init) => {
+  if (init.method === "POST") throw new TypeError("no network");
+  return nothingYet(path, init);
+};
+
 function tell(event: ServerEvents["message"]): void {
   events.dispatchEvent(new MessageEvent("message", { data: JSON.stringify(event) }));
 }
@@ -70,7 +75,17 @@ async function until(isSo: () => boolean): Promise<void> {
   assert.ok(isSo(), "this never came");
 }
 
+/** A chat that has loaded, on a network. */
+async function loaded(t: TestContext, answers?: Answer): Promise<Feed> {
+  connect(t, answers);
+  const feed = open(t);
+  await isReady(feed);
+  return feed;
+}
+
 const isReady = (feed: Feed) => until(() => feed.state.status === "ready");
+/** As the server makes it. */
+const idOfKey = (key: string) => `i_${createHash("sha256").update(key).digest("hex").slice(0, 32)}`;
 const words = (feed: Feed) => feed.state.messages.map(({ content }) => content);
 
 test("what is told while a chat loads is in it when it has loaded", async (t) => {
@@ -99,13 +114,11 @@ test("a chat that breaks off while it is read says that the server cannot be rea
 });
 
 test("a message that was taken back is in the chat no more", async (t) => {
-  connect(t, async (path, init) =>
+  const feed = await loaded(t, async (path, init) =>
     path.includes("/messages?")
       ? Response.json({ messages: [message(1), message(2)] })
       : nothingYet(path, init),
   );
-  const feed = open(t);
-  await isReady(feed);
   tell({ change: "taken_back", chat_id: "chat", message_id: "m1" });
   assert.deepEqual(words(feed), ["words 2"]);
 });
@@ -113,19 +126,14 @@ test("a message that was taken back is in the chat no more", async (t) => {
 test("of two equal messages that wait the one that was stored waits no more, told of twice", async (t) => {
   const keys: string[] = [];
   const streams: ReadableStreamDefaultController<Uint8Array>[] = [];
-  connect(t, (path, init) => {
+  const feed = await loaded(t, (path, init) => {
     if (init.method !== "POST") return nothingYet(path, init);
     keys.push(new Headers(init.headers).get("idempotency-key") ?? "");
     return new Response(new ReadableStream({ start: (each) => void streams.push(each) }));
   });
-  const feed = open(t);
-  await isReady(feed);
   const sent = [feed.send("ok"), feed.send("ok")];
   await until(() => streams.length === 2 && feed.state.waiting[1]?.state === "waiting");
-  const id = `i_${createHash("sha256")
-    .update(keys[0] ?? "")
-    .digest("hex")
-    .slice(0, 32)}`;
+  const id = idOfKey(keys[0] ?? "");
   const stored = message(2, { id, content: "ok" });
   const waiting = () => feed.state.waiting.map(({ key }) => key);
   tell({ change: "stored", chat_id: "chat", message: message(1, { content: "ok" }) });
@@ -142,15 +150,13 @@ test("of two equal messages that wait the one that was stored waits no more, tol
 
 test("a message is posted once the one before has arrived, on the model that was chosen for it", async (t) => {
   const posts: { readonly body: unknown; readonly arrive: () => void }[] = [];
-  connect(t, (path, init) => {
+  const feed = await loaded(t, (path, init) => {
     if (init.method !== "POST") return nothingYet(path, init);
     const { promise, resolve } = Promise.withResolvers<Response>();
     const arrive = () => resolve(new Response(null, { status: 503 }));
     posts.push({ body: JSON.parse(String(init.body)), arrive });
     return promise;
   });
-  const feed = open(t);
-  await isReady(feed);
   const model = { provider: "ollama", model: "qwen3" };
   feed.keep({ model });
   const sent = [feed.send("a picture"), feed.send("what is it?")];
@@ -172,12 +178,10 @@ test("a message is posted once the one before has arrived, on the model that was
 test("a message on its way while its chat is forgotten is shown as unsent if it does not arrive", async (t) => {
   const post = Promise.withResolvers<Response>();
   let isPosted = false;
-  connect(t, (path, init) => {
+  const feed = await loaded(t, (path, init) => {
     isPosted ||= init.method === "POST";
     return init.method === "POST" ? post.promise : nothingYet(path, init);
   });
-  const feed = open(t);
-  await isReady(feed);
   tell({ change: "stored", chat_id: "chat", message: message(1) });
   feed.keep({ draft: "typed" });
   feed.edit("m1", "edited");
@@ -193,12 +197,7 @@ test("a message on its way while its chat is forgotten is shown as unsent if it 
 });
 
 test("a chat that is cleared keeps what was typed and not sent, also through a reload", async (t) => {
-  connect(t, (path, init) => {
-    if (init.method === "POST") throw new TypeError("no network");
-    return nothingYet(path, init);
-  });
-  const feed = open(t);
-  await isReady(feed);
+  const feed = await loaded(t, lostPosts);
   await feed.send("unsent");
   feed.keep({ draft: "typed" });
   tellOfChat("cleared");
@@ -212,25 +211,17 @@ test("a message that was stored although its response was lost is not unsent, al
   const { subtle } = crypto;
   Object.defineProperty(crypto, "subtle", { value: undefined, configurable: true });
   t.after(() => Object.defineProperty(crypto, "subtle", { value: subtle, configurable: true }));
-  connect(t, (path, init) => {
-    if (init.method === "POST") throw new TypeError("no network");
-    return nothingYet(path, init);
-  });
-  const feed = open(t);
-  await isReady(feed);
+  const feed = await loaded(t, lostPosts);
   await feed.send("hello");
   const [{ key, state } = assert.fail("it is not shown")] = feed.state.waiting;
   assert.equal(state, "failed");
-  const digest = createHash("sha256").update(key).digest("hex"); // as the server does
-  const id = `i_${digest.slice(0, 32)}`;
+  const id = idOfKey(key);
   tell({ change: "stored", chat_id: "chat", message: message(1, { id, content: "hello" }) });
   assert.deepEqual(feed.state.waiting, []);
 });
 
 test("what is moved back to the draft comes before what was typed since", async (t) => {
-  connect(t);
-  const feed = open(t);
-  await isReady(feed);
+  const feed = await loaded(t);
   answer = () => Promise.reject(new TypeError("no network"));
   await feed.send("first words");
   feed.keep({ draft: "other words" });
@@ -280,7 +271,7 @@ test("of two readings of a chat that end in another order the one that was begun
 test("another answer that is chosen, or made, elsewhere is read, once for each", async (t) => {
   let shown = "first";
   let reads = 0;
-  connect(t, async (path, init) => {
+  const feed = await loaded(t, async (path, init) => {
     if (!path.includes("/messages?")) return nothingYet(path, init);
     reads++;
     await passed();
@@ -288,8 +279,6 @@ test("another answer that is chosen, or made, elsewhere is read, once for each",
       messages: [message(1), message(2, { role: "assistant", content: shown })],
     });
   });
-  const feed = open(t);
-  await isReady(feed);
   for (const [content, event] of [
     ["second", { change: "chosen", chat_id: "chat", message_id: "m2" }],
     [
@@ -317,7 +306,7 @@ test("the chosen model is named with a message, an answer and a retry, and is fo
       sent.push([path.split("/").at(-1) ?? "", JSON.parse(String(init.body))]);
       return Response.json({ code: "X", detail: "refused" }, { status: 400 });
     }
-    const { messages } = { messages: [message(1), message(2, { role: "assistant" })] };
+    const messages = [message(1), message(2, { role: "assistant" })];
     return path.endsWith("/turn") ? nothingYet(path, init) : Response.json({ messages });
   });
   const feed = open(t);
