@@ -81,7 +81,7 @@ export function PatButtons({ chatId }: PatButtonsProps) {
           ))}
         </Menu>
       </span>
-      <p className="pat-note" role="status">
+      <p className="floating pat-note" role="status">
         {notice}
       </p>
     </>

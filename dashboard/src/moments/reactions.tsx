@@ -55,7 +55,7 @@ export function ReactionNotes({ chatId }: { readonly chatId: string }) {
   }
   return (
     <>
-      <div className="hint reaction-note" role="status" aria-live="polite">
+      <div className="floating hint reaction-note" role="status" aria-live="polite">
         {notice?.chatId === chatId ? notice.says : ""}
       </div>
       {asked?.chatId === chatId ? (

@@ -44,7 +44,7 @@ export function CopyAction({ text }: { readonly text: string }) {
   return (
     <span className="copy">
       <Action icon="copy" label="Copy" run={() => copy(text)} />
-      <span className="copy-said" aria-live="polite">
+      <span className="floating copy-said" aria-live="polite">
         {said}
       </span>
     </span>

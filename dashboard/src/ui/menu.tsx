@@ -73,7 +73,7 @@ export function Menu({ label, sign, className = "button-icon", children }: MenuP
       >
         {sign ?? <Icon name="more" />}
       </Button>
-      <div ref={list} id={id} className="menu-list" hidden={!isOpen}>
+      <div ref={list} id={id} className="floating menu-list" hidden={!isOpen}>
         {/* biome-ignore lint/a11y/useKeyWithClickEvents: a key on what is inside clicks it */}
         {/* biome-ignore lint/a11y/noStaticElementInteractions: what is inside is interactive */}
         {isOpen ? <div onClick={() => used()}>{children}</div> : null}

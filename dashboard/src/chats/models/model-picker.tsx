@@ -142,7 +142,7 @@ function Models({ id, anchor, chat, model, use, close, leave, setUp }: ModelsPro
     <div
       ref={box}
       id={id}
-      className="models"
+      className="floating models"
       popover="manual"
       role="dialog"
       aria-label="Models"

@@ -18,7 +18,7 @@ export function Variants({ message, choose }: VariantsProps) {
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for a form
     <span className="fine variants" role="group" aria-label="Answers to the same message">
       <Step label="Previous answer" icon="back" to={variants[at - 1]} choose={choose} />
-      <span className="variants-count" aria-live="polite">
+      <span aria-live="polite">
         <span className="visually-hidden">{`Answer ${at + 1} of ${variants.length}`}</span>
         <span aria-hidden="true">{`${at + 1}/${variants.length}`}</span>
       </span>

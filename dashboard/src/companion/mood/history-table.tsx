@@ -16,7 +16,7 @@ interface Props {
 export function HistoryTable({ history, range }: Props) {
   return (
     <details className="history-table">
-      <summary>Show as a table</summary>
+      <summary className="unfold">Show as a table</summary>
       <LevelTable history={history} range={range} />
       <h3>What happened</h3>
       <Marks history={history} />

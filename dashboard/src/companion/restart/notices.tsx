@@ -31,8 +31,8 @@ export function Notices() {
       <div className="stack notices">
         {first === undefined ? null : <Notice delivery={first} />}
         {others.length === 0 ? null : (
-          <details className="notices-more">
-            <summary>
+          <details>
+            <summary className="unfold">
               {others.length === 1 ? "One more chat" : `${others.length} more chats`}
             </summary>
             <div className="stack notices">
