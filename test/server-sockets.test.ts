@@ -51,6 +51,12 @@ function raw(port: number, ...parts: readonly (string | Uint8Array)[]): Promise<
 const wire = (method: string, path: string, ...lines: readonly string[]) =>
   [`${method} ${path} HTTP/1.1`, ...lines, "Connection: close", "", ""].join("\r\n");
 
+/** @returns once the connection is closed; a reset is a way to be closed. */
+const whenClosed = (socket: Socket) =>
+  new Promise<void>((resolve) => {
+    socket.on("error", () => undefined).once("close", () => resolve());
+  });
+
 const statusOf = (answer: string) => Number(answer.slice(9, 12));
 
 function secured(answer: string): boolean {
@@ -65,7 +71,8 @@ function secured(answer: string): boolean {
 
 /** Every operation there is, and what there is not. */
 async function routesOf(c: Companion): Promise<(readonly [method: string, path: string])[]> {
-  const { paths } = await c.get("/api/openapi.json");
+  const headers = { authorization: `Bearer ${token}` };
+  const { paths } = await jsonOf(await c.ask("/api/openapi.json", { headers }), 200);
   const routes = Object.entries<object>(paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => {
       const url = path.replace("{id}", "local%3Ame").replace("{message_id}", "x");
@@ -340,9 +347,8 @@ test("a reader that takes nothing is dropped, and what is told goes on", async (
     Array.from({ length: 40 }, () => [big]),
   );
   const socket = connect(c.port, "127.0.0.1");
-  const isGone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  const isGone = whenClosed(socket);
   let last = "";
-  socket.on("error", () => undefined); // a reset is a way to be let go of
   socket.on("data", (chunk) => {
     last = chunk.toString("latin1").slice(-5);
   });
@@ -394,12 +400,8 @@ test("closing ends streams, keeps what a turn said, and leaves no connection", a
   await until(late, "text");
   const stalled = connect(c.port, "127.0.0.1").pause();
   stalled.write(`GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:${c.port}\r\n\r\n`);
-  const gone = new Promise<void>((resolve) => stalled.once("close", () => resolve()));
-  stalled.on("error", () => undefined); // a reset is a way to be closed
-  const half = connect(c.port, "127.0.0.1")
-    .on("error", () => undefined)
-    .resume();
-  const halfGone = new Promise<void>((resolve) => half.once("close", () => resolve()));
+  const half = connect(c.port, "127.0.0.1").resume();
+  const gone = [stalled, half].map(whenClosed);
   await new Promise<void>((resolve) => half.write("GET / HTTP/1.1\r\n", () => resolve()));
   const begun = performance.now();
   await Promise.all([c.server.close(), c.turns.close(0)]);
@@ -409,7 +411,7 @@ test("closing ends streams, keeps what a turn said, and leaves no connection", a
   await Array.fromAsync(events);
   await Array.fromAsync(late);
   stalled.resume();
-  await Promise.all([gone, halfGone]);
+  await Promise.all(gone);
   await assert.rejects(c.send("/healthz"));
   await c.server.close();
 });
@@ -467,8 +469,7 @@ test("closing waits for what was begun, also where it is no turn", async () => {
 test("closing does not wait for a request that is still arriving", async (t) => {
   const c = await listening(t);
   const socket = connect(c.port, "127.0.0.1");
-  const gone = new Promise<void>((resolve) => socket.once("close", () => resolve()));
-  socket.on("error", () => undefined).resume(); // a reset is a way to be closed
+  const gone = whenClosed(socket.resume());
   const lines = ["Content-Type: application/json", "Content-Length: 100", "Expect: 100-continue"];
   const going = new Promise<void>((resolve) => socket.once("data", () => resolve()));
   socket.write(`${post(`Host: 127.0.0.1:${c.port}`, ...lines)}\r\n\r\n{`);
@@ -490,19 +491,10 @@ test("with a token every route needs it, but for signing in, health and the page
   const c = await listening(t, [["Hi"]], { token });
   const host = `Host: 127.0.0.1:${c.port}`;
   const open = ["/", "/chats", "/mood", "/icon.svg", "/healthz", "/readyz"];
-  const { paths } = await jsonOf(
-    await c.send("/api/openapi.json", { headers: { authorization: `Bearer ${token}` } }),
-    200,
-  );
-  const routes = Object.entries<object>(paths).flatMap(([path, item]) =>
-    Object.keys(item).map((method) => [method.toUpperCase(), path] as const),
-  );
-  const more = [["GET", "/nowhere"] as const, ["GET", "/"] as const, ["GET", "/chats"] as const];
   const wrong = ["X: y", "Authorization: Bearer wrong", `Cookie: token=${token}`];
-  for (const [n, [method, path]] of [...routes, ...more].entries()) {
-    const url = path.replace(/\{\w+\}/g, "x");
+  for (const [n, [method, path]] of (await routesOf(c)).entries()) {
     for (const line of wrong.filter((_, at) => isFull || at === n % 3)) {
-      const answer = await raw(c.port, wire(method, url, host, line));
+      const answer = await raw(c.port, wire(method, path, host, line));
       const isOpen = open.includes(path) || path === "/api/sign-in";
       assert.equal(statusOf(answer) !== 401, isOpen, `${method} ${path}: ${answer}`);
       assert.ok(!answer.includes(token));
@@ -556,8 +548,8 @@ test("with a token every address can be served, and the url is one that works he
   await c.server.close();
 });
 
-test("a host and a port that are undefined are as if they were left out", async (t) => {
-  const c = await companion([], { token });
+test("a host, a port and a limit that are undefined are as if they were left out", async (t) => {
+  const c = await companion([], { token, limits: { bodyBytes: undefined as never, watchers: 3 } });
   const { url, port } = await c.listen({ host: undefined as never, port: 0 });
   t.after(() => c.server.close());
   assert.equal(url, `http://127.0.0.1:${port}`);
@@ -574,11 +566,6 @@ test("a host and a port that are undefined are as if they were left out", async 
   });
   asked.destroy();
   assert.equal(reached, false);
-});
-
-test("a limit that is undefined is as if it was left out", async () => {
-  const c = await companion([], { limits: { bodyBytes: undefined as never, watchers: 3 } });
-  assert.equal((await c.ask("/healthz")).status, 200);
 });
 
 test("listening leaves the process's own Request and Response as they are", async (t) => {
