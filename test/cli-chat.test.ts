@@ -134,22 +134,6 @@ test("every request has the facts of facts.md, as they are then", async (t) => {
   assert.doesNotMatch(systems[2]!, /nuts/);
 });
 
-test("SIGTERM in the middle of an answer ends chat with 130, and what came is kept", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  await using server = await openAiServer(() => ({ text: "Once upon a time", hang: true }));
-  const io = fakeIo("tell me\n");
-  const chat = runCli(["chat", "--model", `${server.url}#m`], { home, io });
-  await io.output.has("Once upon a");
-  io.signal("SIGTERM");
-  assert.equal((await chat).code, 130);
-  const { messages } = JSON.parse(
-    (await runCli(["sessions", "show", "local:me", "--json"], { home })).out,
-  );
-  assert.equal(messages.length, 2);
-  assert.match(messages[1].content, /^Once upon a/);
-  assert.equal(messages[1].partial, true);
-});
-
 test("a reader that goes away ends a command quietly, with 0", { skip: noSignals }, async (t) => {
   const home = join(temporaryDirectory(t), "home");
   {

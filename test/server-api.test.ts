@@ -232,16 +232,6 @@ test("removing what is not there is 404, removing twice is removing once", async
   assert.deepEqual(again.removed[0], { place: "transcript", count: 0 });
 });
 
-test("a message that has the id of a record of ours is no trace of one that was erased", async () => {
-  const c = await companion([["Hi"]]);
-  await c.say("Hello");
-  // As an earlier version took it: today no message gets such an id.
-  const mine = { id: "pending:x", role: "user", content: "Mine" };
-  await c.throughline.chats.logs.append("local:me", [mine]);
-  const path = `${me}/messages/x?erase=true`;
-  await problemOf(await c.ask(path, { method: "DELETE" }), 404, "THROUGHLINE_NOT_FOUND");
-});
-
 test("a reset is for the active provider, for the one that is named, or for all", async () => {
   const c = await companion([["Hi"]]);
   const { sessions } = c.throughline;

@@ -88,12 +88,14 @@ test("separators of lines and paragraphs are part of a piped line and of an answ
 });
 
 test("a path, a command of two words and a line that begins with a space are talk", async (t) => {
-  const companion = await companionOf(t, [["a"], ["b"], ["c"]]);
-  await talk(companion, fakeIo("/etc/passwd\n/new things\n /new\n"));
-  assert.deepEqual(
-    (await said(companion)).filter((line) => line.startsWith("user")),
-    ["user: /etc/passwd", "user: /new things", "user:  /new"],
+  const lines = ["/etc/passwd", "/new things", "/model two words", "/models/qwen3", " /new"];
+  const companion = await companionOf(
+    t,
+    lines.map((line) => [`${line}?`]),
   );
+  await talk(companion, fakeIo(`${lines.join("\n")}\n`));
+  const words = lines.flatMap((line) => [`user: ${line}`, `assistant: ${line}?`]);
+  assert.deepEqual(await said(companion), words);
 });
 
 test("/help and an unknown command are told on stderr, and are no messages", async (t) => {
