@@ -30,7 +30,10 @@ test("serve prints one line when it is ready, and a signal ends it with 0; 16 th
     const home = join(temporaryDirectory(t), "home");
     const serve = new Process(t, ["serve", "--port", "0"], { home, variables });
     const url = await serve.url();
-    const threads = isLinux ? fs.readdirSync(`/proc/${serve.child.pid}/task`).length : 0;
+    const tasks = `/proc/${serve.child.pid}/task`;
+    const threads = isLinux
+      ? fs.readdirSync(tasks).map((task) => fs.readFileSync(join(tasks, task, "comm"), "utf8"))
+      : [];
     const { code, out } = await serve.kill(signal);
     assert.equal(code, 0, signal);
     assert.equal(
@@ -38,13 +41,13 @@ test("serve prints one line when it is ready, and a signal ends it with 0; 16 th
       `Throughline is listening on ${url} (home ${home}, Built-in responder (no model))\n`,
     );
     assert.equal(fs.existsSync(join(home, "lock.json")), false, "the home is let go of");
-    return threads;
+    return threads.filter((name) => name === "libuv-worker\n").length;
   };
   const [few, many] = await Promise.all([
     endsAt("SIGTERM", { UV_THREADPOOL_SIZE: "4" }),
     endsAt("SIGHUP"),
   ]);
-  if (isLinux) assert.equal(many - few, 12);
+  if (isLinux) assert.deepEqual([few, many], [4, 16]);
 });
 
 test("a shutdown that takes longer than its time ends the process with 1, and so does what holds it afterwards", async (t) => {
@@ -174,15 +177,6 @@ test("a port that is in use is refused with the way out, and the home is let go 
     /^error: cannot listen at port 0 on 192\.0\.2\.1: .*\nPass another --host/m,
   );
   await (await openThroughline({ home })).close();
-});
-
-test("a --store that is no postgres:// URL is refused, and a password in it is not repeated", async (t) => {
-  const home = join(temporaryDirectory(t), "home");
-  const { code, err } = await runCli(["serve", "--store", "mysql://me:secret@db/x"], { home });
-  assert.equal(code, 1);
-  assert.match(err, /--store must be a URL such as postgres:.* \[THROUGHLINE_CONFIGURATION\]\n/);
-  assert.ok(!err.includes("secret"));
-  assert.equal(fs.existsSync(home), false);
 });
 
 test("serve --host with every address needs a token, and names the key hosts until it lists one", async (t) => {
