@@ -244,6 +244,8 @@ test("a session is resolved with its reason, and usage is counted once, in the s
       [true, 1, 30, 0.5, "s-1"],
     );
   }
+  const other = await c.post(`${me}/session/usage`, { ...delta, tokens: 31 });
+  await problemOf(other, 409, "THROUGHLINE_ID_CONFLICT");
   const again = await resolve();
   assert.deepEqual([again.is_new, again.session_id, again.reason], [false, "s-1", "still_valid"]);
   await jsonOf(await c.post(`${me}/reset`, { all: true }), 200);

@@ -373,29 +373,6 @@ test("a message that is repeated by its key after its chat was forgotten stays f
   assert.equal((await c.throughline.chats.row("local:me")).message_count, 2);
 });
 
-test("the same Idempotency-Key tries a turn again that failed without a word", async () => {
-  const c = await companion([[unavailable], ["Hi"]]);
-  const headers = { "idempotency-key": "k" };
-  const { turn_id } = await problemOf(await c.say("Hi", headers), 502, "THROUGHLINE_MODEL_FAILED");
-  const answer = await jsonOf(await c.say("Hi", headers), 200);
-  assert.deepEqual([answer.turn_id, answer.assistant.content], [turn_id, "Hi"]);
-});
-
-test("an Idempotency-Key never tells again what was erased or cleared", async () => {
-  for (const which of ["user", "assistant", "all"] as const) {
-    const c = await companion([["my secret"], ["Hi"]]);
-    const headers = { "idempotency-key": "k" };
-    const answer = await jsonOf(await c.say("Hello", headers), 200);
-    if (which === "all") await jsonOf(await c.post(`${me}/clear`), 200);
-    else await c.ask(`${me}/messages/${answer[which].id}`, { method: "DELETE" });
-    await problemOf(await c.say("Hello", headers), 409, "THROUGHLINE_CONFLICT");
-    assert.equal(c.model.requests.length, 1);
-    const { turn_id } = await jsonOf(await c.say("Hello", { "idempotency-key": "new" }), 200);
-    const again = await jsonOf(await c.say("Hello", { "idempotency-key": "new" }), 200);
-    assert.equal(again.turn_id, turn_id, "what is said after it is repeated as ever");
-  }
-});
-
 test("an Idempotency-Key has 1 to 255 printable ASCII characters", async () => {
   const c = await companion([["Hi"], ["Hi"]]);
   for (const key of ["k", "k".repeat(255)]) {

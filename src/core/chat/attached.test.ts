@@ -53,19 +53,6 @@ test("a file stays while any message of its chat names it, if only by its hash",
   assert.deepEqual(await filesIn(chats), []);
 });
 
-test("forgetting a chat removes its files, those of no other, and the receipt counts them", async (t) => {
-  const { chats } = await opened(t);
-  await send(chats, "m1", ["one", "two"]);
-  await send(chats, "m2", ["one"], "other");
-  const place = "attachments";
-  for (const expected of [[{ place, count: 2 }], []]) {
-    const { removed } = await chats.forget(chat);
-    const files = removed.filter((each) => each.place === place);
-    assert.deepEqual(files, expected);
-    assert.deepEqual([await filesIn(chats), await filesIn(chats, "other")], [[], ["one"]]);
-  }
-});
-
 test("files that cannot be removed are named in the receipt; the words are gone, and a repeat removes the files", async (t) => {
   const storage = openMemoryStorage();
   let isBroken = true;

@@ -59,23 +59,6 @@ test("clear starts afresh and keeps metadata; the cursor moves to the clear poin
   await assert.rejects(chats.setConsolidated(chat, 2), { code: "THROUGHLINE_INVALID" });
 });
 
-test("pages go back from the newest message without a gap or a repeat", async () => {
-  const { chats } = await companion();
-  const texts = Array.from({ length: 25 }, (_, i) => `m${i}`);
-  for (const text of texts) {
-    await chats.append(chat, [user(text)]);
-    if (text.endsWith("3")) await chats.setMetadata(chat, { at: text });
-  }
-  const found: string[] = [];
-  let before: number | undefined;
-  do {
-    const page = await chats.messages(chat, { limit: 7, before });
-    found.unshift(...page.messages.map(({ content }) => content));
-    before = page.before;
-  } while (before !== undefined);
-  assert.deepEqual(found, texts);
-});
-
 test("an erased message leaves a mark in its place, and is gone from every record, search and title", async () => {
   const { chats } = await companion();
   await chats.append(chat, [user("my secret", { id: "m1" }), assistant("ok")]);
@@ -135,39 +118,6 @@ test("a summary is a record for models: the transcript stays whole, and a bad pl
     await assert.rejects(chats.compact(chat, upToSeq, "x"), { code: "THROUGHLINE_INVALID" });
   }
   await assert.rejects(chats.compact(chat, 1, " "), { code: "THROUGHLINE_INVALID" });
-});
-
-test("a fork holds everything up to one message, and goes its own way from there", async () => {
-  const { chats, said } = await companion();
-  await chats.append(
-    chat,
-    ["a", "b", "c", "d"].map((id, n) => user(`${n + 1}`, { id })),
-  );
-  await chats.erase(chat, "b");
-  await chats.fork(chat, "c", "telegram:43");
-  await chats.append("telegram:43", [user("other")]);
-  assert.deepEqual(await said("telegram:43"), ["1", "3", "other"]);
-  assert.deepEqual(await said(), ["1", "", "3", "4"]);
-  await assert.rejects(chats.fork(chat, "c", "telegram:43"), { code: "THROUGHLINE_CONFLICT" });
-  await assert.rejects(chats.fork(chat, "nope", "x"), { code: "THROUGHLINE_NOT_FOUND" });
-});
-
-test("forgetting removes a chat and no other, with a receipt, and is remembered by hash alone", async () => {
-  const { chats, workingMemory, clock } = await companion();
-  await chats.append(chat, [user("secret"), assistant("ok")]);
-  await chats.append("other", [user("kept")]);
-  const words = { utterance: "secret", intent: "unknown", response: "ok" };
-  workingMemory.of(chat).append({ ...words, outcome: "answered" });
-  const receipt = await chats.forget(chat);
-  assert.deepEqual(receipt.removed, [
-    { place: "transcript", count: 2 },
-    { place: "working memory", count: 2 },
-  ]);
-  assert.deepEqual(await chats.search("secret"), []);
-  await assert.rejects(chats.messages(chat), { code: "THROUGHLINE_NOT_FOUND" });
-  assert.equal((await chats.search("kept")).length, 1);
-  assert.equal(await chats.forgottenAt(chat), new Date(clock.now()).toISOString());
-  assert.equal(await chats.forgottenAt("other"), undefined);
 });
 
 test("a chat that is begun again after a crash right before the end of its forgetting stays", async () => {

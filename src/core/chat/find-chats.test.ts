@@ -26,37 +26,6 @@ async function companion(t: TestContext, place: "memory" | "files" = "memory") {
   return { chats, say, found };
 }
 
-test("a chat is found once, with the number of its hits and the newest", async (t) => {
-  const { say, found } = await companion(t, "files");
-  await say("a", "green tea", "milk", "more tea");
-  await say("b", "milk");
-  await say("c", "tea");
-  assert.deepEqual(await found("tea"), [
-    ["c", 1, "tea"],
-    ["a", 2, "more tea"],
-  ]);
-  assert.deepEqual(await found("tea", { limit: 1 }), [["c", 1, "tea"]]);
-  assert.deepEqual(await found("te"), []);
-  assert.deepEqual((await found("te", { prefix: true })).length, 2);
-});
-
-test("a chat is found by its title and its id, in the order of the list", async (t) => {
-  const { chats, say, found } = await companion(t, "files");
-  await say("telegram:42", "hello");
-  await say("work", "a dentist on Monday");
-  await say("local:me", "good morning");
-  await chats.rename("local:me", "Dentist appointments");
-  assert.deepEqual(await found("dentist"), [
-    ["local:me", 0, undefined],
-    ["work", 1, "a dentist on Monday"],
-  ]);
-  assert.deepEqual(await found("appoint", { prefix: true }), [["local:me", 0, undefined]]);
-  assert.deepEqual(await found("telegram:42"), [["telegram:42", 0, undefined]]);
-  assert.deepEqual(await found("teleg", { prefix: true }), [["telegram:42", 0, undefined]]);
-  await chats.rename("local:me", "Other things");
-  assert.deepEqual(await found("appointments"), [], "an old title finds nothing");
-});
-
 test("of more than 100 hits of a chat 100 are counted, and a chat behind the newest 1,000 is not found", async (t) => {
   const { chats, say, found } = await companion(t);
   await say("oldest", "milk", "tea");

@@ -45,35 +45,88 @@ function verdictOf(
   return judge({ state, provider: "claude", now: ms, rules, ...more });
 }
 
-const noLimits: readonly [name: string, state: Period | undefined, Partial<Verdict>][] = [
-  ["no session", undefined, { reason: "no_session", ends: "nothing" }],
-  ["no id", begun, { reason: "no_provider_session", ends: "nothing" }],
-  ["an id", resumable, { reason: "still_valid", ends: "nothing" }],
-];
-for (const [name, state, wanted] of noLimits) {
-  test(`with no limits, ${name} is ${wanted.reason}, also after a year`, () => {
-    const verdict = { ...wanted, clock: "certain", state };
-    assert.deepEqual(verdictOf(state, "2026-01-02T12:00Z"), verdict);
-    assert.deepEqual(verdictOf(state, "2027-01-02T12:00Z"), verdict);
-  });
-}
+const noon = "2026-01-02T12:00Z";
+/** With the daily reset. */
+const daily = (timeZone = "UTC", hour = 4, quiet = 0): FreshnessOptions => {
+  return { dailyReset: true, dailyResetHour: hour, timeZone, dailyResetQuietMinutes: quiet };
+};
+/** One that claude can resume, begun and last acted in at these instants. */
+const since = (started: string, acted = started): Period => {
+  return { ...resumable, started_at: stampOf(at(started)), human_at: stampOf(at(acted)) };
+};
+const full = withMessages(begun, "claude", 3);
+const all = { maxSessionMessages: 3, idleTimeoutMinutes: 1, dailyReset: true };
+const idle = { idleTimeoutMinutes: 30 };
 
-const idle: readonly [minutes: number, now: string, reason: string][] = [
-  [30, "2026-01-02T12:29:59.999Z", "still_valid"],
-  [30, "2026-01-02T12:30:00.000Z", "idle_timeout"],
-  [0, "2046-01-02T12:00:00.000Z", "still_valid"],
-  [30, "2026-01-02T11:55:00.000Z", "still_valid"],
+const judged: readonly (readonly [
+  state: Period | undefined,
+  now: string,
+  options: FreshnessOptions,
+  reason: Verdict["reason"],
+])[] = [
+  // Without limits nothing ends, also after a year.
+  [undefined, noon, {}, "no_session"],
+  [undefined, "2027-01-02T12:00Z", {}, "no_session"],
+  [begun, noon, {}, "no_provider_session"],
+  [begun, "2027-01-02T12:00Z", {}, "no_provider_session"],
+  [resumable, noon, {}, "still_valid"],
+  [resumable, "2046-01-02T12:00Z", {}, "still_valid"],
+  // Idleness, from 12:00 on.
+  [resumable, "2026-01-02T12:29:59.999Z", idle, "still_valid"],
+  [resumable, "2026-01-02T12:30:00.000Z", idle, "idle_timeout"],
+  [resumable, "2026-01-02T11:55:00.000Z", idle, "still_valid"],
+  // The daily reset.
+  [since("2026-01-02T03:30Z"), "2026-01-02T04:01Z", daily(), "daily_reset"],
+  [since("2026-01-02T04:00Z"), "2026-01-03T03:59:59.999Z", daily(), "still_valid"],
+  [since("2026-01-02T04:00Z"), "2026-01-03T04:00Z", daily(), "daily_reset"],
+  [since("2026-01-01T02:00Z"), "2026-01-02T01:00Z", daily(), "daily_reset"],
+  [since("2026-01-02T03:30Z"), "2026-01-02T04:01Z", daily("Europe/Berlin"), "still_valid"],
+  [since("2026-01-02T02:30Z"), "2026-01-02T03:00Z", daily("Europe/Berlin"), "daily_reset"],
+  [since("2026-10-25T00:00Z"), "2026-10-25T01:30Z", daily("Europe/Berlin", 2), "still_valid"],
+  // It asks when the period began, and may wait for quiet minutes since somebody last acted.
+  [since("2026-01-01T12:00Z", noon), "2026-01-02T12:00:00.000Z", daily(), "daily_reset"],
+  [
+    since("2026-01-01T12:00Z", noon),
+    "2026-01-02T12:14:59.999Z",
+    daily("UTC", 4, 15),
+    "still_valid",
+  ],
+  [
+    since("2026-01-01T12:00Z", noon),
+    "2026-01-02T12:15:00.000Z",
+    daily("UTC", 4, 15),
+    "daily_reset",
+  ],
+  // The first rule that fails names the reason: stamp, limit, idleness, day, missing id.
+  [{ ...full, human_at: "?" }, "2026-02-02T12:00Z", all, "invalid_timestamp"],
+  [full, "2026-02-02T12:00Z", all, "max_messages"],
+  [begun, "2026-02-02T12:00Z", all, "idle_timeout"],
+  [begun, "2026-02-02T12:00Z", { dailyReset: true }, "daily_reset"],
+  [begun, "2026-02-02T12:00Z", {}, "no_provider_session"],
+  // A last act that cannot be read ends the period (D6).
+  [{ ...resumable, human_at: "yesterday" }, noon, {}, "invalid_timestamp"],
+  [{ ...resumable, human_at: "2026-02-30T00:00:00Z" }, noon, {}, "invalid_timestamp"],
+  [{ ...resumable, human_at: "" }, noon, {}, "invalid_timestamp"],
 ];
-for (const [minutes, now, reason] of idle) {
-  test(`${minutes} minutes idle from 12:00: at ${now} it is ${reason}`, () => {
-    const verdict = verdictOf(resumable, now, { idleTimeoutMinutes: minutes });
-    assert.equal(verdict.reason, reason);
-    assert.equal(verdict.ends, reason === "idle_timeout" ? "period" : "nothing");
+const ending: Partial<Record<Verdict["reason"], Verdict["ends"]>> = {
+  max_messages: "provider",
+  invalid_timestamp: "period",
+  idle_timeout: "period",
+  daily_reset: "period",
+};
+for (const [state, now, options, reason] of judged) {
+  const { started_at = "none", human_at } = state ?? {};
+  const rules = JSON.stringify(options);
+  test(`a period from ${started_at}, last acted in at "${human_at}", is ${reason} at ${now} by ${rules}`, () => {
+    const verdict = { reason, ends: ending[reason] ?? "nothing", clock: "certain", state };
+    assert.deepEqual(verdictOf(state, now, options), verdict);
+    const off = verdictOf(state, now, { ...options, dailyReset: false });
+    assert.notEqual(off.reason, "daily_reset");
   });
 }
 
 test("a limit reached on claude ends claude's bucket and leaves codex's untouched (D10)", () => {
-  const both = withMessages(withMessages(begun, "claude", 3), "codex", 2);
+  const both = withMessages(full, "codex", 2);
   const options = { maxSessionMessages: 3 };
   const verdict = verdictOf(both, "2026-01-02T12:01Z", options);
   assert.deepEqual(verdict, {
@@ -88,77 +141,6 @@ test("a limit reached on claude ends claude's bucket and leaves codex's untouche
   assert.deepEqual(bucketOf(reset, "codex"), bucketOf(both, "codex"));
   assert.equal(verdictOf(reset, "2026-01-02T12:01Z", options).reason, "no_provider_session");
 });
-
-const daily: readonly [started: string, now: string, zone: string, hour: number, string][] = [
-  ["2026-01-02T03:30Z", "2026-01-02T04:01Z", "UTC", 4, "daily_reset"],
-  ["2026-01-02T04:00Z", "2026-01-03T03:59:59.999Z", "UTC", 4, "still_valid"],
-  ["2026-01-02T04:00Z", "2026-01-03T04:00Z", "UTC", 4, "daily_reset"],
-  ["2026-01-01T02:00Z", "2026-01-02T01:00Z", "UTC", 4, "daily_reset"],
-  ["2026-01-02T03:30Z", "2026-01-02T04:01Z", "Europe/Berlin", 4, "still_valid"],
-  ["2026-01-02T02:30Z", "2026-01-02T03:00Z", "Europe/Berlin", 4, "daily_reset"],
-  ["2026-10-25T00:00Z", "2026-10-25T01:30Z", "Europe/Berlin", 2, "still_valid"],
-];
-for (const [started, now, zone, hour, reason] of daily) {
-  test(`begun ${started}, daily reset at ${hour}:00 in ${zone}: at ${now} it is ${reason}`, () => {
-    const state = {
-      ...resumable,
-      started_at: stampOf(at(started)),
-      human_at: stampOf(at(started)),
-    };
-    const options = { dailyReset: true, dailyResetHour: hour, timeZone: zone };
-    const verdict = verdictOf(state, now, options);
-    assert.equal(verdict.reason, reason);
-    assert.equal(verdict.ends, reason === "daily_reset" ? "period" : "nothing");
-    const off = { ...options, dailyReset: false };
-    assert.equal(verdictOf(state, now, off).reason, "still_valid", "and with it off it is valid");
-  });
-}
-
-test("the daily reset asks when the period started, not when somebody last acted", () => {
-  const acted = humanActed(
-    { ...resumable, started_at: "2026-01-01T12:00:00.000Z" },
-    at("2026-01-02T12:00Z"),
-  );
-  assert.equal(verdictOf(acted, "2026-01-02T12:01Z", { dailyReset: true }).reason, "daily_reset");
-});
-
-const quiet: readonly [minutes: number, now: string, reason: string][] = [
-  [0, "2026-01-02T12:00:00.000Z", "daily_reset"],
-  [15, "2026-01-02T12:14:59.999Z", "still_valid"],
-  [15, "2026-01-02T12:15:00.000Z", "daily_reset"],
-];
-for (const [minutes, now, reason] of quiet) {
-  test(`an act at 12:00, a reset due that waits for ${minutes} quiet minutes: at ${now} it is ${reason}`, () => {
-    const state = { ...resumable, started_at: "2026-01-01T12:00:00.000Z" };
-    const options = { dailyReset: true, dailyResetQuietMinutes: minutes };
-    assert.equal(verdictOf(state, now, options).reason, reason);
-  });
-}
-
-test("the first rule that fails names the reason: stamp, limit, idleness, day, missing id", () => {
-  const options = { maxSessionMessages: 3, idleTimeoutMinutes: 1, dailyReset: true };
-  const now = "2026-02-02T12:00Z";
-  const full = withMessages(begun, "claude", 3);
-  const reason = (state: Period, options: FreshnessOptions) =>
-    verdictOf(state, now, options).reason;
-  assert.equal(reason({ ...full, human_at: "?" }, options), "invalid_timestamp");
-  assert.equal(reason(full, options), "max_messages");
-  assert.equal(reason(begun, options), "idle_timeout");
-  assert.equal(reason(begun, { dailyReset: true }), "daily_reset");
-  assert.equal(reason(begun, {}), "no_provider_session");
-});
-
-for (const stamp of ["yesterday", "2026-02-30T00:00:00Z", ""]) {
-  test(`a last act stamped "${stamp}" ends the period (D6)`, () => {
-    const state = { ...resumable, human_at: stamp };
-    assert.deepEqual(verdictOf(state, "2026-01-02T12:00Z"), {
-      reason: "invalid_timestamp",
-      ends: "period",
-      clock: "certain",
-      state,
-    });
-  });
-}
 
 const ahead: readonly [ms: number, clock: Verdict["clock"]][] = [
   [1, "certain"],
@@ -222,7 +204,6 @@ for (const now of [Number.NaN, 8.64e15]) {
     const verdict = verdictOf(resumable, now, options);
     assert.deepEqual([verdict.reason, verdict.clock], ["still_valid", "uncertain"]);
     assert.equal(verdict.state, resumable);
-    const full = withMessages(begun, "claude", 3);
     assert.equal(verdictOf(full, now, options).reason, "max_messages");
   });
 }

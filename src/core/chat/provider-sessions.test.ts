@@ -32,21 +32,6 @@ const delta = (more: Partial<UsageDelta> = {}): UsageDelta => ({
   ...more,
 });
 
-test("resolve opens a period on the configured provider, and is new until the provider has an id", async () => {
-  const { sessions, lines } = await companion();
-  const { isNew, reason, period } = await sessions.resolve(chat);
-  const { provider, model } = period;
-  const opened = [isNew, reason, provider, model];
-  assert.deepEqual(opened, [true, "no_session", "claude", "opus"]);
-  const second = await sessions.resolve(chat);
-  assert.deepEqual([second.isNew, second.reason], [true, "no_provider_session"]);
-  await sessions.update(chat, delta({ session_id: "s1" }));
-  const third = await sessions.resolve(chat);
-  assert.deepEqual([third.isNew, third.reason], [false, "still_valid"]);
-  const reasons = lines.map((line) => (line as { reason?: string }).reason);
-  assert.deepEqual(reasons, ["no_session", "no_provider_session", "still_valid"]);
-});
-
 test("the day of a chat begins in its own zone, before the configured one", async () => {
   const freshness = { dailyReset: true, dailyResetHour: 4, timeZone: "UTC" };
   const { sessions, chats, clock } = await companion({ freshness });
@@ -106,30 +91,6 @@ test("a chat that had no period begins again behind what was said: for all provi
   }
 });
 
-test("a person who drops one provider's part leaves the others, and what the next turn runs on", async () => {
-  const { sessions, chats } = await companion();
-  await sessions.resolve(chat, { provider: "codex", model: "o9" });
-  await sessions.update(chat, delta({ provider: "codex", session_id: "x1" }));
-  await sessions.resolve(chat, { provider: "claude", model: "opus" });
-  await sessions.update(chat, delta({ session_id: "c1" }));
-  const removed = await sessions.resetProvider(chat, "codex");
-  assert.deepEqual([removed.provider, removed.model, removed.session_id], ["claude", "opus", "c1"]);
-  assert.deepEqual(Object.keys(removed.provider_sessions), ["claude"]);
-  const late = delta({ provider: "codex", session_id: "late" });
-  assert.equal(await sessions.update(chat, late), false);
-  const before = await Array.fromAsync(chats.records(chat));
-  for (const [id, provider] of [
-    [chat, "nope"],
-    [chat, "toString"],
-    [chat, "codex"],
-    ["no such chat", "codex"],
-  ] as const) {
-    await assert.rejects(sessions.resetProvider(id, provider), { code: "THROUGHLINE_NOT_FOUND" });
-  }
-  assert.deepEqual(await Array.fromAsync(chats.records(chat)), before);
-  assert.equal(await sessions.active("no such chat"), undefined);
-});
-
 test("what is no delta is refused, also where no period is left, and stored nowhere", async () => {
   const { chats, sessions } = await companion();
   await chats.append(chat, [{ role: "user", content: "Hello" }]);
@@ -141,20 +102,6 @@ test("what is no delta is refused, also where no period is left, and stored nowh
   }
   assert.equal((await chats.existing(chat)).seq, seq);
   await assert.rejects(sessions.update("nobody", delta()), { code: "THROUGHLINE_NOT_FOUND" });
-});
-
-test("an update under the id of another one is refused; one of an ended period is never counted", async () => {
-  const { sessions } = await companion();
-  await sessions.resolve(chat);
-  const first = { ...delta({ session_id: "s1" }), id: "d1" };
-  assert.equal(await sessions.update(chat, first), true);
-  const refused = { code: "THROUGHLINE_ID_CONFLICT" };
-  await assert.rejects(sessions.update(chat, { ...first, tokens: 11 }), refused);
-  assert.equal(await sessions.update(chat, first), true);
-  assert.equal((await sessions.active(chat))?.total_tokens, 10);
-  await sessions.reset(chat);
-  const late = { ...delta(), id: "d2" };
-  for (let i = 0; i < 3; i++) assert.equal(await sessions.update(chat, late), false);
 });
 
 for (const [what, freshness, minutes, generation] of [

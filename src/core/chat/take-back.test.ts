@@ -63,17 +63,6 @@ test("a title of words that are taken back goes with them, and the next words gi
   assert.equal((await chats.row(chat)).title, "About stars");
 });
 
-test("nothing is stored again under the id of a message that was taken back", async () => {
-  const { chats, said } = await companion();
-  await chats.append(chat, [user("a"), user("b")]);
-  await chats.takeBack(chat, ["b"]);
-  await chats.append(chat, [user("b"), user("c")]);
-  await assert.rejects(chats.append(chat, [user("b", "other words")]), {
-    code: "THROUGHLINE_ID_CONFLICT",
-  });
-  assert.deepEqual(await said(), ["a", "c"]);
-});
-
 test("a page is as long as it was asked for, whatever was taken back between", async () => {
   const { chats, said } = await companion();
   await chats.append(

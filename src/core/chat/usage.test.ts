@@ -4,7 +4,6 @@ import fc from "fast-check";
 import {
   applyUsage,
   bucketOf,
-  checkUsage,
   humanActed,
   newPeriod,
   type Period,
@@ -90,19 +89,6 @@ test("a failed attempt that used nothing stores an id that arrived, and leaves t
   assert.equal(apply(state, { ...nothing, outcome: "failed", session_id: "s1" }), state);
 });
 
-const ids: readonly [given: string | undefined, kept: string][] = [
-  [undefined, "s1"],
-  ["", "s1"],
-  ["s2", "s2"],
-];
-for (const [given, kept] of ids) {
-  test(`after the id s1, an answer with the id ${JSON.stringify(given)} leaves ${kept}`, () => {
-    const delta = given === undefined ? {} : { session_id: given };
-    const state = apply(first, { session_id: "s1" }, delta);
-    assert.equal(bucketOf(state, "claude").session_id, kept);
-  });
-}
-
 test("a late result of an ended period never reaches the newer one (D7, D8)", () => {
   const next = rollOver(first, { at: noon + 1, startSeq: 5 });
   assert.equal(applyUsage(next, answer), "ended_generation");
@@ -113,34 +99,6 @@ test("totals stop at what a number can count exactly", () => {
   const most = { messages: periodLimits.count, tokens: periodLimits.count, cost_usd: 1_000_000 };
   const state = apply(first, most, most, answer);
   assert.deepEqual(totals(state), [periodLimits.count, 1_000_000, periodLimits.count]);
-});
-
-const refused: readonly Partial<Record<keyof UsageDelta, unknown>>[] = [
-  { cost_usd: Number.NaN },
-  { cost_usd: 1_000_001 },
-  { cost_usd: undefined },
-  { cost_usd: "0.5" },
-  { tokens: 1.5 },
-  { tokens: 2 ** 53 },
-  { messages: 0.1 },
-  { outcome: "lost" },
-  { provider: "" },
-  { session_id: "a\0b" },
-  { generation: Number.NaN },
-];
-for (const wrong of refused) {
-  const [name, value] = Object.entries(wrong)[0]!;
-  const shown = typeof value === "number" ? value : JSON.stringify(value);
-  test(`usage with ${name} ${shown} is refused as invalid`, () => {
-    const delta = { ...answer, ...wrong } as UsageDelta;
-    assert.throws(() => checkUsage(delta), { code: "THROUGHLINE_INVALID" });
-  });
-}
-
-test("an id of 1,024 bytes is accepted, one of 1,025 is too large", () => {
-  checkUsage({ ...answer, session_id: "i".repeat(1024) });
-  const long = { ...answer, session_id: "i".repeat(1025) };
-  assert.throws(() => checkUsage(long), { code: "THROUGHLINE_TOO_LARGE" });
 });
 
 test("dollars add up to the nano-dollar for any amounts, up to a million", () => {

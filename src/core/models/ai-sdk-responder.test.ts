@@ -83,26 +83,6 @@ test("the request is persona, history, then the context inside the newest user m
   assert.deepEqual(words, { type: "text", text: "three" });
 });
 
-/** Bytes between two places where a connection breaks. */
-const step = process.env["THROUGHLINE_FULL"] === "1" ? 17 : 97;
-
-test(`a connection that breaks at every ${step}th byte keeps the text so far and is never a whole answer`, async () => {
-  const { length } = Buffer.from(chatStream(text));
-  const offsets = Array.from({ length: Math.ceil(length / step) }, (_, i) => i * step);
-  await using server = await openAiServer((n) => ({ text, cut: "reset", cutAt: offsets[n]! }));
-  const responder = over(server.url, { maxRetries: 0 });
-  for (const offset of offsets) {
-    const { events, text: kept, error } = await collectAnswer(responder, "hi");
-    const where = `cut at byte ${offset}`;
-    assert.ok(text.startsWith(kept), where);
-    if (error === undefined) assert.equal(kept, text, where);
-    else {
-      assert.ok(!events.some(({ type }) => type === "end"), where);
-      assert.deepEqual(failed(error, "unavailable", /^ours\/asked-1 /).usage, unknownUsage, where);
-    }
-  }
-});
-
 test("usage that was cut off is unknown, not 0, although the answer is whole", async () => {
   const cutAt = Buffer.from(chatStream(text)).indexOf(
     'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"served-1","choices":[],"usage"',

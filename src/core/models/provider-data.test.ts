@@ -1,17 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ModelInput } from "../chat/message.ts";
-import { planSession, readProviderData, sessionIdOf, writeProviderData } from "./provider-data.ts";
-
-test("a signed thought and a response id come back as they were written", () => {
-  const data = {
-    responseId: "resp_1",
-    reasoning: [{ text: "hmm", metadata: { anthropic: { signature: "sig" } } }],
-  };
-  const stored = writeProviderData(data);
-  assert.deepEqual(stored, { response_id: "resp_1", reasoning: data.reasoning });
-  assert.deepEqual(readProviderData(JSON.parse(JSON.stringify(stored))), data);
-});
+import { planSession, readProviderData, writeProviderData } from "./provider-data.ts";
 
 const cyclic: Record<string, unknown> = {};
 cyclic["self"] = cyclic;
@@ -100,17 +90,4 @@ test("a provider without sessions is sent everything, and no id", () => {
   assert.deepEqual(plan, { messages, resumed: false, instructions: "Be kind." });
   const bare = planSession("ollama.chat", { instructions: "", messages });
   assert.deepEqual(bare, { messages, resumed: false, instructions: undefined });
-});
-
-const ids: readonly [string, object | undefined, string | undefined][] = [
-  [openai, { openai: { responseId: "resp_1" } }, "resp_1"],
-  [openai, { openai: { responseId: "" } }, undefined],
-  [openai, { openai: {} }, undefined],
-  [openai, undefined, undefined],
-  ["anthropic.messages", { openai: { responseId: "resp_1" } }, undefined],
-];
-test("only OpenAI's Responses API names a session, with its response", () => {
-  for (const [provider, metadata, id] of ids) {
-    assert.equal(sessionIdOf(provider, metadata as never), id);
-  }
 });

@@ -10,12 +10,6 @@ const call = (id: string, args: string) => ({
   type: "function" as const,
   function: { name: "weather", arguments: args },
 });
-const result = (id: string, content: string): ModelInput => ({
-  role: "tool",
-  toolCallId: id,
-  toolName: "weather",
-  content,
-});
 
 test("what comes before the newest user message has the same bytes whatever the context is", () => {
   const history: ModelInput[] = [user("one"), { role: "assistant", content: "two" }, user("three")];
@@ -69,34 +63,4 @@ test("a message of files alone has no empty text", () => {
   assert.deepEqual(kinds({ role: "user", content: "", files }), ["file"]);
   assert.deepEqual(kinds({ role: "user", content: "Look", files }), ["text", "file"]);
   assert.deepEqual(kinds(user("")), ["text"]);
-});
-
-test("a turn with thinking, text, two calls and their results keeps their order", () => {
-  const reasoning = [{ text: "hmm", metadata: { anthropic: { signature: "sig" } } }];
-  const messages = toAiMessages([
-    user("weather?"),
-    {
-      role: "assistant",
-      content: "I look.",
-      toolCalls: [call("c1", '{"city":"Berlin"}'), call("c2", "{}")],
-      providerData: { reasoning },
-    },
-    result("c1", "sunny"),
-    { ...result("c2", "no such city"), isError: true } as ModelInput,
-    { role: "assistant", content: "Sunny." },
-    user("thanks"),
-  ]);
-  assert.deepEqual(messages[1]?.content, [
-    { type: "reasoning", text: "hmm", providerOptions: { anthropic: { signature: "sig" } } },
-    { type: "text", text: "I look." },
-    { type: "tool-call", toolCallId: "c1", toolName: "weather", input: { city: "Berlin" } },
-    { type: "tool-call", toolCallId: "c2", toolName: "weather", input: {} },
-  ]);
-  const [, , results] = messages;
-  assert.ok(results?.role === "tool");
-  const outputs = results.content.map((part) => "output" in part && part.output);
-  assert.deepEqual(outputs, [
-    { type: "text", value: "sunny" },
-    { type: "error-text", value: "no such city" },
-  ]);
 });

@@ -142,23 +142,6 @@ test("a message needs text or a file; its title is the name of the file, by whic
   assert.deepEqual(hits.map(({ message }) => message.seq).length, 1);
 });
 
-test("the same id with the same files is the same turn; with other files it is refused", async () => {
-  const { turns, chats, model } = await world([["1"]], ["image/png"]);
-  const input = { id: "m1", content: "look", attachments: [png] };
-  const first = turns.submit(chat, input);
-  assert.equal(turns.submit(chat, { ...input, attachments: [{ ...png, name: "b.png" }] }), first);
-  const other = { ...input, attachments: [pdf] };
-  assert.throws(() => turns.submit(chat, other), { code: "THROUGHLINE_ID_CONFLICT" });
-  await first.done;
-  assert.equal((await turns.submit(chat, input).done).assistant?.content, "1");
-  for (const attachments of [[pdf], []]) {
-    const turn = turns.submit(chat, { ...input, attachments });
-    await assert.rejects(turn.done, { code: "THROUGHLINE_ID_CONFLICT" });
-  }
-  assert.equal(model.requests.length, 1);
-  await assert.rejects(chats.attachment(chat, hashOf(pdf)), { code: "THROUGHLINE_NOT_FOUND" });
-});
-
 test("a message that waits keeps its files, and has them when it is taken up or dismissed", async () => {
   const gate = Promise.withResolvers<void>();
   const script = [[{ type: "wait" as const, until: gate.promise }, "1"], ["2"], ["3"]];

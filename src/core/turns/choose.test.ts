@@ -79,28 +79,6 @@ test("right after a turn, while its lease is being released, an answer is chosen
   assert.equal(count, 1);
 });
 
-test("an older answer that is chosen is found, forked and sent, and no other one", async () => {
-  const c = await companion([["alpha"], ["beta"], ["gamma"], ["bye"]]);
-  const ids = await answered(c, "Hello", 2);
-  const [alpha = "", beta = "", gamma = ""] = ids;
-  assert.deepEqual((await c.turns.choose(chat, alpha)).variants, ids);
-  for (const [word, count] of [
-    ["alpha", 1],
-    ["beta", 0],
-    ["gamma", 0],
-  ] as const) {
-    assert.equal((await c.chats.search(word, { chatId: chat })).length, count, word);
-    assert.equal((await c.chats.findChats(word)).length, count, word);
-  }
-  await c.chats.fork(chat, alpha, "copy");
-  assert.deepEqual(await shown(c, "copy"), ["Hello", "alpha"]);
-  for (const id of [beta, gamma, beta]) await c.turns.choose(chat, id);
-  assert.deepEqual(await variants(c), [{ content: "beta", variants: ids }]);
-  await c.say("Bye");
-  assert.deepEqual(c.asked(), ["user: Hello", "assistant: beta", "user: Bye"]);
-  assert.deepEqual(await variants(c), [], "more was said since");
-});
-
 test("choosing what is shown stores nothing, and keeps the session of its provider", async () => {
   const session: ScriptedStep = { type: "provider-session", id: "resp_1" };
   const c = await companion([["1"], [session, "2"]]);

@@ -70,15 +70,3 @@ test("a name is kept while its message waits", async () => {
   assert.equal(c.asked().at(-1), 'user: "Ann": Two');
   assert.equal((await c.chats.messages(chat)).messages[2]?.name, "Ann");
 });
-
-const bad = ["", " ", "a\u2028b", "a\u0007", "\ud800", "n".repeat(201), 5];
-test("a name that is none, or not on one line, is refused, and nothing is stored", async () => {
-  const { chats, turns, target } = await world(1);
-  const refused = { code: "THROUGHLINE_INVALID" };
-  for (const name of bad as readonly string[]) {
-    assert.throws(() => turns.submit(chat, { content: "Hello", name }), refused);
-    await assert.rejects(turns.open(chat, { content: "Hello", name }, target), refused);
-    await assert.rejects(chats.append(chat, [{ role: "user", content: "x", name }]), refused);
-  }
-  assert.deepEqual((await chats.list()).chats, []);
-});

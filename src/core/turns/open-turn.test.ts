@@ -145,35 +145,6 @@ test("a second message waits for its turn, stored, whichever Turns takes it; pas
   assert.deepEqual(await c.transcript(), [...shown, "assistant: three"]);
 });
 
-test("the same id is the same message: running, then open again after a failure, then answered", async () => {
-  const c = await companion();
-  const input = { id: "m1", content: "Lamp?" };
-  const other = { id: "m1", content: "Door?" };
-  const conflict = { code: "THROUGHLINE_ID_CONFLICT" };
-  const first = opened(await c.turns.open(chat, input, target));
-  await first.keep([call, result]);
-  const joined = await c.turns.open(chat, input, target);
-  assert.equal(joined.state, "running");
-  assert.equal(joined.turn, c.turns.running(chat));
-  await assert.rejects(c.turns.open(chat, other, target), conflict);
-  await first.fail();
-  assert.equal(await c.unanswered(), 1);
-  assert.equal((await joined.turn.done).outcome, "failed");
-
-  await assert.rejects(c.turns.open(chat, other, target), conflict);
-  const second = opened(await c.turns.open(chat, input, target));
-  assert.equal(second.attempt, 2);
-  assert.deepEqual(idsOf(second.kept), ["c1", "r1"]);
-  await second.close(answered("It is on.", "a1"));
-
-  const again = await c.turns.open(chat, input, target);
-  assert.equal(again.state, "answered");
-  assert.equal(again.user.id, "m1");
-  assert.deepEqual(idsOf(again.messages), ["c1", "r1", "a1"]);
-  await assert.rejects(c.turns.open(chat, other, target), conflict);
-  assert.equal((await c.transcript()).length, 4);
-});
-
 test("a message that an open turn answered is not answered again by a model of these turns", async () => {
   const c = await companion();
   const model = scriptedResponder([["Twice"]]);
@@ -388,17 +359,6 @@ test("closing the turns aborts the signal and does not wait for a caller that ne
   // Those of another Turns run on.
   assert.equal(theirs.signal.aborted, false);
   await theirs.close(answered("Hello"));
-});
-
-test("forgetting ends an open turn first, whichever Turns began it", async () => {
-  const c = await companion();
-  const others = await c.throughline.turns();
-  const turn = opened(await c.turns.open(chat, { content: "Hi" }, target));
-  turn.signal.addEventListener("abort", () => void turn.fail());
-  await others.end(chat);
-  assert.equal(c.turns.running(chat), undefined);
-  await c.chats.forget(chat);
-  await assert.rejects(turn.close(answered("Late")), { code: "THROUGHLINE_CONFLICT" });
 });
 
 for (const how of ["keep", "close"] as const) {

@@ -48,43 +48,6 @@ test("a message that waits is stored before its turn starts, with the time it wa
   assert.equal((await c.chats.existing(chat)).head.pending, undefined);
 });
 
-test("a stopped answer is kept as far as it came", async () => {
-  const c = await scriptedCompanion([["Once upon", { type: "hang" }], ["next"]]);
-  const turn = c.turns.submit(chat, { content: "A story" });
-  for await (const { type } of turn.progress()) if (type === "text") break;
-  assert.equal(c.turns.stop(chat), true);
-  const { outcome, assistant } = await turn.done;
-  assert.deepEqual([outcome, assistant?.partial_reason], ["interrupted", "stopped"]);
-  assert.deepEqual(await transcript(c), ["user: A story", "assistant: Once upon (partial)"]);
-  assert.equal((await c.chats.row(chat)).unanswered, false);
-});
-
-test("an answer that breaks off is kept as far as it came, and the chat is free", async () => {
-  const c = await scriptedCompanion([
-    ["Half an", { type: "fail", error: new Error("reset") }],
-    ["fine"],
-  ]);
-  const { outcome, reason, assistant } = await c.say("1");
-  assert.deepEqual([outcome, assistant?.content], ["failed", "Half an"]);
-  assert.match(reason ?? "", /^scripted\/script-1 broke off: its responder threw Error/);
-  assert.equal((await c.say("2")).outcome, "answered");
-});
-
-test("a model that fails without a word leaves the message to be answered later", async () => {
-  const down = new ResponderError("The model cannot be reached.", {
-    kind: "unavailable",
-    usage: { inputTokens: 5, outputTokens: 0, costUsd: 0.5 },
-  });
-  const c = await scriptedCompanion([[{ type: "fail", error: down }], ["Here I am", end()]]);
-  const { outcome, reason, assistant } = await c.say("Hello");
-  assert.deepEqual([outcome, reason, assistant], ["failed", down.message, undefined]);
-  assert.equal((await c.chats.row(chat)).unanswered, true);
-  const { period } = await (await c.turns.answer(chat)).done;
-  assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Here I am"]);
-  // What the failed attempt cost is counted; as a message it is not.
-  assert.deepEqual([period.total_cost_usd, period.message_count], [0.51, 1]);
-});
-
 for (const [kind, asked] of [
   ["session_refused", 5],
   ["too_long", 6], // and once with half of it
