@@ -106,6 +106,15 @@ test("clear empties; the age and the turn numbers go on", () => {
   assert.equal(memory.append(said("Third")).turn, 3);
 });
 
+test("stats count what is held", () => {
+  const clock = heldClock();
+  const memory = new WorkingMemory({ capacity: 2, clock });
+  memory.append(said("Hé", { intent: "question", response: "😀" }));
+  clock.advance(45_318);
+  const expected = { capacity: 2, count: 1, full: false, empty: false, last_turn: 1 };
+  assert.deepEqual(memory.stats(), { ...expected, session_age_seconds: 45.32 });
+});
+
 test("A7: the age is never below 0 and does not follow the wall clock back", () => {
   const clock = heldClock();
   const memory = new WorkingMemory({ clock });
@@ -115,6 +124,14 @@ test("A7: the age is never below 0 and does not follow the wall clock back", () 
   clock.times.monotonicMs = 0;
   assert.equal(memory.stats().session_age_seconds, 0);
 });
+
+for (const capacity of [0, 1_001, 2.5, Number.NaN, "3", null]) {
+  test(`a capacity of ${typeof capacity} ${capacity} is refused at construction`, () => {
+    assert.throws(() => new WorkingMemory({ capacity: capacity as number }), {
+      code: "THROUGHLINE_CONFIGURATION",
+    });
+  });
+}
 
 const secret = "my secret";
 const wrong: readonly [field: keyof NewInteraction, values: readonly unknown[]][] = [
