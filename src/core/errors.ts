@@ -61,44 +61,28 @@ export function unless(...codes: readonly ErrorCode[]): (error: unknown) => unde
   };
 }
 
-/** Short for the error that bad input gets: `THROUGHLINE_INVALID`, nothing was stored. */
-export function invalid(message: string, cause?: unknown): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_INVALID", cause });
-}
+/** Makes what makes the errors of a code. */
+export const failing = (code: ErrorCode) => (message: string, cause?: unknown) =>
+  new ThroughlineError(message, { code, cause });
 
-/** Short for the error that the second of two writers gets: `THROUGHLINE_CONFLICT`. */
-export function conflict(message: string): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFLICT" });
-}
+/** Makes the error that bad input gets: nothing was stored. */
+export const invalid = failing("THROUGHLINE_INVALID");
+/** Makes the error that the second of two writers gets. */
+export const conflict = failing("THROUGHLINE_CONFLICT");
+/** Makes the error that damaged bytes get. */
+export const corrupt = failing("THROUGHLINE_CORRUPT");
+/** Makes the error that an id gets which is there with other content. */
+export const idConflict = failing("THROUGHLINE_ID_CONFLICT");
+/** Makes the error of what is not there. */
+export const absent = failing("THROUGHLINE_NOT_FOUND");
+/** Makes the error of what is perhaps stored, perhaps not. */
+export const outcomeUnknown = failing("THROUGHLINE_OUTCOME_UNKNOWN");
+/** Makes the error of what cannot be done now: nothing was stored. */
+export const unavailable = failing("THROUGHLINE_UNAVAILABLE");
 
-/** Short for the error that damaged bytes get: `THROUGHLINE_CORRUPT`. */
-export function corrupt(message: string): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CORRUPT" });
-}
-
-/** Short for the error that an id gets which is there with other content: `THROUGHLINE_ID_CONFLICT`. */
-export function idConflict(message: string): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_ID_CONFLICT" });
-}
-
-/** Short for the error of what is not there: `THROUGHLINE_NOT_FOUND`. */
-export function absent(message: string): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_NOT_FOUND" });
-}
-
-/** Short for the error of what is used after its end: `THROUGHLINE_CLOSED`. */
+/** Makes the error of what is used after its end. */
 export function closed(message = "the storage is closed"): ThroughlineError {
   return new ThroughlineError(message, { code: "THROUGHLINE_CLOSED" });
-}
-
-/** Short for the error of what is perhaps stored, perhaps not: `THROUGHLINE_OUTCOME_UNKNOWN`. */
-export function outcomeUnknown(message: string, cause?: unknown): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_OUTCOME_UNKNOWN", cause });
-}
-
-/** Short for the error of what cannot be done now: `THROUGHLINE_UNAVAILABLE`, nothing was stored. */
-export function unavailable(message: string, cause?: unknown): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_UNAVAILABLE", cause });
 }
 
 /** What a log may say of any error: its code or its name. A message may hold what a person said. */

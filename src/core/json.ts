@@ -1,4 +1,4 @@
-import { invalid, ThroughlineError } from "./errors.ts";
+import { failing, invalid } from "./errors.ts";
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -57,9 +57,8 @@ function checkNumber(value: number, name: string): void {
   }
 }
 
-export function tooLarge(message: string): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_TOO_LARGE" });
-}
+/** Makes the error of what is larger or deeper than a call accepts. */
+export const tooLarge = failing("THROUGHLINE_TOO_LARGE");
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,7 +1,10 @@
-import { invalid, ThroughlineError } from "./errors.ts";
+import { failing, invalid } from "./errors.ts";
 
 /** What a value must be, as the end of "it must be ...", and whether a value is that. */
 export type Check = readonly [wanted: string, fits: (value: unknown) => boolean];
+
+/** Makes the error that an option gets which cannot be used. */
+export const misconfigured = failing("THROUGHLINE_CONFIGURATION");
 
 /** Declares an option that has a default. @param check without one it must be of the default's type. */
 export function byDefault<const D>(standard: D, check = like(standard)): readonly [Check, D] {
@@ -126,9 +129,4 @@ export function whole(min: number, max?: number): Check {
 export function oneOf(...values: readonly (string | boolean)[]): Check {
   const wanted = values.map((value) => (typeof value === "string" ? `"${value}"` : `${value}`));
   return [wanted.join(" or "), (value) => values.includes(value as string | boolean)];
-}
-
-/** Short for the error that an option gets which cannot be used: `THROUGHLINE_CONFIGURATION`. */
-export function misconfigured(message: string, cause?: unknown): ThroughlineError {
-  return new ThroughlineError(message, { code: "THROUGHLINE_CONFIGURATION", cause });
 }
