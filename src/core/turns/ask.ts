@@ -128,23 +128,23 @@ async function ask(prompt: Prompt, responder: Responder): Promise<Ended> {
   const bucket = bucketOf(begun.period, responder.provider);
   let session = turn.retryId === undefined ? bucket.session_id : "";
   let history = await historyFor(prompt, responder, answer);
-  let attached = await requestFor(prompt, responder, history, tools);
+  let asked = await requestOf(prompt, responder, history, tools);
   /** The files of the newest message, once the model refused them. */
   let refused = "";
   let error: unknown;
   for (let shorter = 0; ; ) {
-    const providerSessionId = session || undefined;
-    error = await answer.ask({ ...attached.request, providerSessionId });
+    for (const notice of asked.notices) turn.tell(notice);
+    error = await answer.ask({ ...asked.request, providerSessionId: session || undefined });
     if (!(error instanceof ResponderError && answer.isSilent)) break;
     if (session !== "" && (error.kind === "session_refused" || error.kind === "too_long")) {
       session = "";
       turn.tell(`${responder.provider} did not take up its session: it was asked afresh.`);
-    } else if (error.kind === "refused" && attached.hasBytes) {
+    } else if (error.kind === "refused" && asked.hasBytes) {
       // They may be why: a model that reads no pictures must not refuse every later message of the chat.
-      const { request } = attached;
+      const { request } = asked;
       refused = sentNames(request.messages);
       const messages = withoutBytes(request.messages);
-      attached = { ...attached, request: { ...request, messages }, hasBytes: false };
+      asked = { ...asked, request: { ...request, messages }, hasBytes: false };
     } else if (error.kind === "too_long" && shorter < maxShorter) {
       shorter++;
       const window = error.window ?? responder.window;
@@ -152,7 +152,7 @@ async function ask(prompt: Prompt, responder: Responder): Promise<Ended> {
       const less = await historyFor(prompt, responder, answer, { window, budgetTokens });
       if (less.view.tokens >= history.view.tokens) break; // the newest words alone are too long
       history = less;
-      attached = await requestFor(prompt, responder, history, tools);
+      asked = await requestOf(prompt, responder, history, tools);
       refused = "";
     } else break;
   }
@@ -161,29 +161,9 @@ async function ask(prompt: Prompt, responder: Responder): Promise<Ended> {
   }
   return answer.end(error, {
     viewFrom: history.isSmall ? undefined : history.view.fromSeq,
-    estimated: attached.estimated,
+    estimated: asked.estimated,
     acknowledged: prompt.part.acknowledged,
   });
-}
-
-/** A request, with the files of its messages. `estimated`: its tokens without them. */
-async function requestFor(
-  prompt: Prompt,
-  responder: Responder,
-  history: AskedHistory,
-  tools: OfferedTools | undefined,
-) {
-  const { turn } = prompt;
-  const asked = await requestOf(prompt, responder, history);
-  const { instructions, context, messages, notices, hasBytes } = asked;
-  const text = instructions + (context ?? "") + JSON.stringify(tools ?? "");
-  const estimated = estimateTokens(Buffer.byteLength(text)) + history.estimated;
-  for (const notice of notices) turn.tell(notice);
-  return {
-    request: { instructions, context, messages, tools, span: turn.span },
-    hasBytes,
-    estimated,
-  };
 }
 
 /** A history as a model gets it. */
@@ -195,19 +175,26 @@ interface AskedHistory {
   readonly isSmall: boolean;
 }
 
-/** What a model is asked with in a turn, without its tools: a model that gets no history gets a summary. */
+/**
+ * What a model is asked with in a turn, with the files of its messages: a model that gets no history gets a summary.
+ * `estimated`: its tokens without the files.
+ */
 export async function requestOf(
   running: Parameters<typeof promptOf>[0] &
     Pick<Prompt, "chats"> & { readonly workingMemory: Pick<WorkingMemories, "peek"> },
   responder: Responder,
-  { view, isSmall }: AskedHistory,
+  { view, isSmall, estimated: historyTokens }: AskedHistory,
+  tools?: OfferedTools,
 ) {
   const { chats, turn, workingMemory } = running;
-  const { id, chatId, signal } = turn;
+  const { id, chatId, signal, span } = turn;
   const summary = isSmall ? workingMemory.peek(chatId)?.summary(id) : undefined;
-  const messages = isSmall ? newestTurn(view.messages) : view.messages;
-  const asking = { chats, chatId, responder, signal };
-  return { ...promptOf(running, summary), ...(await withFiles(messages, asking)) };
+  const { instructions, context } = promptOf(running, summary);
+  const shown = isSmall ? newestTurn(view.messages) : view.messages;
+  const { messages, ...files } = await withFiles(shown, { chats, chatId, responder, signal });
+  const text = instructions + (context ?? "") + JSON.stringify(tools ?? "");
+  const estimated = estimateTokens(Buffer.byteLength(text)) + historyTokens;
+  return { request: { instructions, context, messages, tools, span }, ...files, estimated };
 }
 
 /**

@@ -1,10 +1,10 @@
+import { pageRecords } from "../chat/history.ts";
 import type { ModelInput } from "../chat/message.ts";
 import { estimateTokens, historyBudget, messageTokens } from "../chat/model-row.ts";
 import { bucketOf } from "../chat/period.ts";
 import type { Resolution, Target } from "../chat/provider-sessions.ts";
 import { Transaction } from "../chat/transaction.ts";
 import type { ResponderRequest, TurnTool, TurnTools } from "../models/responder.ts";
-import type { LogStore, StoredRecord } from "../storage/log-store.ts";
 import { modelFor, readAsked, requestOf } from "./ask.ts";
 import { beginTurn } from "./records.ts";
 import { Turn } from "./turn.ts";
@@ -80,9 +80,10 @@ export async function nextPrompt(
   const begun = await beginTurn(ports, made, turn, target);
   const { head } = made;
   const said = made.records.filter((record) => content !== undefined || record.id !== id);
-  const log = endingWith(chats.logs, state.seq, said);
+  const newest = await chats.logs.page(chatId, { limit: pageRecords, isShared: true });
+  const records = [...newest.filter(({ seq }) => seq <= state.seq), ...said];
   const tools = shown(ports.tools?.(turn, responder));
-  const history = await readAsked({ chatId, log, head, responder, begun });
+  const history = await readAsked({ chatId, log: chats.logs, head, records, responder, begun });
   const part = await extensions.preview(chatId);
   const persona = await ports.persona();
   // A period that ends takes its working memory along.
@@ -91,24 +92,22 @@ export async function nextPrompt(
   turn.tell(notice);
   turn.tell(begun.notice);
   const running = { ...ports, workingMemory, turn, persona, begun, part };
-  const { instructions, context, ...request } = await requestOf(running, responder, history);
+  const { request } = await requestOf(running, responder, history);
+  const { instructions, context } = request;
   // A small window gets the newest message alone, and there is none yet.
   const isEmpty = content === undefined && history.isSmall;
   const messages = isEmpty ? [] : request.messages;
-  const newest = messages.at(-1)?.role === "user" ? messages.at(-1) : undefined;
-  const earlier = newest === undefined ? messages : messages.slice(0, -1);
+  const last = messages.at(-1)?.role === "user" ? messages.at(-1) : undefined;
+  const earlier = last === undefined ? messages : messages.slice(0, -1);
   const counted = earlier.map((each) => ({ ...withoutFileBytes(each), tokens: tokensOf(each) }));
-  const historyOf = {
-    tokens: counted.reduce((sum, each) => sum + each.tokens, 0),
-    messages: counted,
-  };
+  const told = counted.reduce((sum, each) => sum + each.tokens, 0);
   const sections = [
     textSection("persona", persona),
     textSection("facts", part.instructions),
     textSection("tools", toolsText(tools)),
-    counted.length === 0 ? [] : [{ name: "history", ...historyOf } as const],
+    counted.length === 0 ? [] : [{ name: "history", tokens: told, messages: counted } as const],
     textSection("context", context ?? ""),
-    textSection("message", newest?.content ?? "", newest && tokensOf(newest)),
+    textSection("message", last?.content ?? "", last && tokensOf(last)),
   ].flat();
   const { provider, model, window } = responder;
   const reported = head.reported?.[provider];
@@ -124,24 +123,6 @@ export async function nextPrompt(
     resumes: bucketOf(begun.period, provider).session_id !== "",
     ends: begun.resolution.ended,
     reason: begun.resolution.reason,
-  };
-}
-
-/** A log that ends with these records behind those that are stored, which end at this number. */
-function endingWith(
-  logs: LogStore,
-  seq: number,
-  added: readonly StoredRecord[],
-): Pick<LogStore, "page" | "find"> {
-  return {
-    find: (key, id) => logs.find(key, id),
-    async page(key, { before = Number.POSITIVE_INFINITY, limit }) {
-      const newest = added.filter((record) => record.seq < before).slice(-limit);
-      const left = limit - newest.length;
-      const end = Math.min(before, seq + 1);
-      if (left === 0 || end <= 1) return newest;
-      return [...(await logs.page(key, { before: end, limit: left })), ...newest];
-    },
   };
 }
 
