@@ -12,10 +12,6 @@ export class Lru<K, V extends NonNullable<unknown>> implements Iterable<readonly
     this.#max = max;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   /** The value of a key, which counts as use. */
   get(key: K): V | undefined {
     const value = this.#entries.get(key);

@@ -411,7 +411,7 @@ export class Chats extends ChatLog {
    */
   async forget(chatId: string): Promise<ForgetReceipt> {
     checkChatId(chatId);
-    const receipt = await forgetChat(this, chatId);
+    const receipt = await this.alone(chatId, () => forgetChat(this, chatId));
     await Promise.allSettled(this.#forking);
     return { ...receipt, forks: await forksOf(this.logs, chatId) };
   }

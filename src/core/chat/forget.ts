@@ -2,7 +2,7 @@
 import { isoTime } from "../clock.ts";
 import { errorName } from "../errors.ts";
 import { type LogStore, rows } from "../storage/log-store.ts";
-import { type ChatLog, checkChatId } from "./chat-log.ts";
+import type { ChatLog } from "./chat-log.ts";
 import { isMessage } from "./message.ts";
 import { attachmentsPlace, hashOf, type Removed } from "./tombstones.ts";
 import type { ChatState } from "./transaction.ts";
@@ -43,13 +43,11 @@ export function summed(rows: readonly Removed[]): Pick<ForgetReceipt, "removed" 
 
 type Forgotten = Omit<ForgetReceipt, "forks">;
 
-export function forgetChat(log: ChatLog, chatId: string): Promise<Forgotten> {
-  checkChatId(chatId);
-  return log.alone(chatId, () => forget(log, chatId));
-}
-
-/** The mark comes first, then what others hold, the files, and last the log, by which a start finds the rest. */
-async function forget(log: ChatLog, chatId: string): Promise<Forgotten> {
+/**
+ * Forgets a chat that no other process has: the mark comes first, then what others hold, the files, and last the log,
+ * by which a start finds the rest.
+ */
+export async function forgetChat(log: ChatLog, chatId: string): Promise<Forgotten> {
   const state = await log.state(chatId);
   const { logs, tombstones } = log;
   const { clock, newId } = log.ports;
@@ -121,7 +119,7 @@ export async function finishForgetting(log: ChatLog, recreated: readonly string[
     const work = async () => {
       if (!(await isLeftOver(log, key, wasBegun))) return true;
       // There was no request to forget one that is only unfinished: it may be created again.
-      await (wasBegun ? forget(log, key) : remove(log, key));
+      await (wasBegun ? forgetChat(log, key) : remove(log, key));
       return true;
     };
     // Another process is working on it, or died and has its lease for a while: this does not wait.

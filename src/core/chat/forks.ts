@@ -71,19 +71,15 @@ export async function copiesOf(
   chatId: string,
   messageId: string,
 ): Promise<readonly Copy[]> {
-  const related = new Set([chatId]);
-  // A set is walked to its end, those that are added on the way included.
-  for (const known of related) {
+  const others = await reachedFrom(chatId, async function* (known) {
     for await (const { key, head } of forksAt(logs, known)) {
-      if (!related.has(key) && (await isCopied(logs, key, head, messageId))) related.add(key);
+      if (await isCopied(logs, key, head, messageId)) yield key;
     }
     const head = (await logs.tail(known, 0))?.head;
-    if (head === undefined || !(await isCopied(logs, known, head, messageId))) continue;
-    for (const from of await originsOf(logs, head)) related.add(from);
-  }
-  related.delete(chatId);
+    if (head && (await isCopied(logs, known, head, messageId))) yield* await originsOf(logs, head);
+  });
   const copies: Copy[] = [];
-  for (const other of [...related].sort()) {
+  for (const other of others) {
     const record = await logs.find(other, messageId);
     copies.push({ chatId: other, isThere: record !== undefined && isMessage(record) });
   }
@@ -91,13 +87,22 @@ export async function copiesOf(
 }
 
 /** The chats with messages that were copied from this one, directly or through others. */
-export async function forksOf(logs: LogStore, chatId: string): Promise<readonly string[]> {
-  const related = new Set([chatId]);
-  for (const known of related) {
+export function forksOf(logs: LogStore, chatId: string): Promise<readonly string[]> {
+  return reachedFrom(chatId, async function* (known) {
     for await (const { key, head } of forksAt(logs, known)) {
-      if (lastCopied(head) !== undefined) related.add(key);
+      if (lastCopied(head) !== undefined) yield key;
     }
-  }
+  });
+}
+
+/** Lists the chats that a chat leads to, and those that these lead to, but for itself. */
+async function reachedFrom(
+  chatId: string,
+  next: (known: string) => AsyncIterable<string>,
+): Promise<readonly string[]> {
+  const related = new Set([chatId]);
+  // A set is walked to its end, those that are added on the way included.
+  for (const known of related) for await (const each of next(known)) related.add(each);
   related.delete(chatId);
   return [...related].sort();
 }

@@ -2,6 +2,7 @@ import { isJsonObject } from "../json.ts";
 import { attachmentsOf, tokensOf } from "./attachments.ts";
 import type { Attachment, ModelInput, StoredMessage, ToolCall } from "./message.ts";
 import { withName } from "./person-name.ts";
+import { cutText } from "./printable.ts";
 import { callOfResult } from "./record-ids.ts";
 
 /** Which model a history is for. */
@@ -161,7 +162,6 @@ function sameMaker(
   return a.provider === b.provider && a.model === b.model;
 }
 
-const nameLength = 80;
 // Also what is not seen but reorders or ends a line, and the brackets of the note itself.
 const unsafe = /[\s\p{C}\u2028\u2029[\]]+/gu;
 
@@ -187,9 +187,7 @@ function wordOf(type: unknown): string {
 
 function nameOf(name: unknown): string {
   const text = typeof name === "string" ? name.replace(unsafe, " ").trim() : "";
-  const points = Array.from(text);
-  if (points.length > nameLength) return `${points.slice(0, nameLength - 1).join("")}…`;
-  return text === "" ? "unnamed" : text;
+  return text === "" ? "unnamed" : cutText(text, 80);
 }
 
 /**

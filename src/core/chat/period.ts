@@ -6,6 +6,7 @@ import {
   number,
   object,
   optional,
+  own,
   record,
   required,
   text,
@@ -140,9 +141,7 @@ export function newPeriod(
 
 /** The provider's bucket; one that is not there reads as an empty one and is not created. */
 export function bucketOf(state: Period, provider: string): ProviderSession {
-  const buckets = state.provider_sessions;
-  const bucket = Object.hasOwn(buckets, provider) ? buckets[provider] : undefined;
-  return bucket ?? emptyBucket(1);
+  return own(state.provider_sessions, provider) ?? emptyBucket(1);
 }
 
 /** The buckets without those that a reset left behind empty: what people and exports are shown. */

@@ -18,8 +18,13 @@ export function printable(text: string): string {
 /** The same on one line, within 200 code points, that reorders nothing around it. */
 export function printableLine(text: string): string {
   const line = printable(text).replace(/\s+/g, " ").replace(bidi, "").trim();
-  const points = Array.from(line);
-  return points.length > 200 ? `${points.slice(0, 199).join("")}…` : line;
+  return cutText(line, 200);
+}
+
+/** Cuts a text to at most so many code points, the `…` of the cut included. */
+export function cutText(text: string, most: number): string {
+  const points = Array.from(text);
+  return points.length > most ? `${points.slice(0, most - 1).join("")}…` : text;
 }
 
 /** JSON that a terminal and a reader of lines show as it is: escapes what JSON itself leaves of control characters. */

@@ -84,7 +84,7 @@ export class ProviderSessions {
   readonly #options: ProviderSessionOptions;
   readonly #onEnd: ((chatId: string, ended: EndedPart) => void)[] = [];
   /** The chats in which a turn of this process runs. */
-  readonly running = new Set<string>();
+  running: { has(chatId: string): boolean } = new Set();
 
   constructor(log: ChatLog, options: ProviderSessionOptions) {
     this.#log = log;

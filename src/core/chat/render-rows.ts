@@ -4,6 +4,7 @@ import type { StoredRecord } from "../storage/log-store.ts";
 import { attachmentsOf } from "./attachments.ts";
 import { type Attachment, isControl, isMessage, type StoredMessage } from "./message.ts";
 import { printable, printableLine } from "./printable.ts";
+import { isKnownZone } from "./reset-day.ts";
 import { instantOf, stampOf } from "./stamp.ts";
 
 /** Records oldest first; read once, one at a time. */
@@ -130,7 +131,13 @@ interface LocalTime {
 }
 
 function localClock(zone: string): (timestamp: unknown) => LocalTime | undefined {
-  const format = formatOf(zone);
+  if (!isKnownZone(zone)) throw invalid(`there is no time zone ${JSON.stringify(zone)}`);
+  const format = new Intl.DateTimeFormat("en-GB", {
+    timeZone: zone,
+    hourCycle: "h23",
+    dateStyle: "full",
+    timeStyle: "medium",
+  });
   return (timestamp) => {
     const at = instantOf(timestamp);
     if (at === undefined) return undefined;
@@ -142,17 +149,4 @@ function localClock(zone: string): (timestamp: unknown) => LocalTime | undefined
       at: stampOf(at),
     };
   };
-}
-
-function formatOf(zone: string): Intl.DateTimeFormat {
-  try {
-    return new Intl.DateTimeFormat("en-GB", {
-      timeZone: zone,
-      hourCycle: "h23",
-      dateStyle: "full",
-      timeStyle: "medium",
-    });
-  } catch (cause) {
-    throw invalid(`there is no time zone ${JSON.stringify(zone)}`, cause);
-  }
 }

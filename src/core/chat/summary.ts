@@ -1,4 +1,5 @@
 import type { Outcome } from "./message.ts";
+import { cutText } from "./printable.ts";
 
 /** What a turn leaves behind for working memory. */
 export interface NewInteraction {
@@ -53,7 +54,7 @@ function sentence({ turn, utterance, intent, response }: Interaction): string {
  */
 export function quote(text: string): string {
   // Cut first: the cut may take the letter away that made a `'` harmless.
-  return `'${cut(oneLine(text)).replace(looseQuote, "\u2019")}'`;
+  return `'${cutText(oneLine(text), summaryLimits.text).replace(looseQuote, "\u2019")}'`;
 }
 
 // Letters that cannot be seen, or that look like a quote themselves, do not count.
@@ -66,10 +67,4 @@ const breaking = /[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
 
 function oneLine(text: string): string {
   return text.toWellFormed().replace(space, (run) => (breaking.test(run) ? " " : run));
-}
-
-function cut(text: string): string {
-  const points = Array.from(text);
-  if (points.length <= summaryLimits.text) return text;
-  return `${points.slice(0, summaryLimits.text - 1).join("")}…`;
 }

@@ -69,10 +69,7 @@ interface WorkingMemoryStats {
 }
 
 /** A working memory to read: what a responder gets. */
-export type ReadOnlyMemory = Omit<
-  WorkingMemory,
-  "append" | "keep" | "answered" | "replace" | "clear"
->;
+export type ReadOnlyMemory = Omit<WorkingMemory, "append" | "answered" | "replace" | "clear">;
 
 /**
  * What was just said: the last interactions of one period, in RAM only. Not a transcript, not
@@ -105,14 +102,10 @@ export class WorkingMemory {
    */
   append(said: NewInteraction, id?: string): Interaction {
     required(interaction, said, "an interaction");
-    return this.keep(said, id);
-  }
-
-  /** Remembers what this package made, which needs no check. */
-  keep({ utterance, intent, response, outcome }: NewInteraction, id?: string): Interaction {
+    const { utterance, intent, response, outcome } = said;
     const before = this.#kept.findIndex((each) => id !== undefined && each.id === id);
     if (before >= 0) this.#kept.splice(before, 1);
-    const said = Object.freeze({
+    const kept = Object.freeze({
       turn: ++this.#lastTurn,
       timestamp: isoTime(this.#clock.now()),
       utterance: fitted(utterance),
@@ -120,9 +113,9 @@ export class WorkingMemory {
       response: fitted(response),
       outcome,
     });
-    this.#kept.push({ id, said });
+    this.#kept.push({ id, said: kept });
     if (this.#kept.length > this.#capacity) this.#kept.shift();
-    return said;
+    return kept;
   }
 
   /**
@@ -271,7 +264,7 @@ export class WorkingMemories {
    * @param id names what was said: see `WorkingMemory.append`.
    */
   appendTo(chatId: string, memory: WorkingMemory, said: NewInteraction, id?: string): void {
-    if (this.#chats.peek(chatId) === memory) this.of(chatId).keep(said, id);
+    if (this.#chats.peek(chatId) === memory) this.of(chatId).append(said, id);
   }
 
   /** Remembers what was said outside of turns: a person's words, and answers with the words before them. */
@@ -279,7 +272,7 @@ export class WorkingMemories {
     const { id, role, content, partial } = message;
     const outcome = role === "user" || partial ? "interrupted" : "answered";
     if (role === "user") {
-      this.of(chatId).keep({ ...utteranceOf(message), response: "", outcome }, id);
+      this.of(chatId).append({ ...utteranceOf(message), response: "", outcome }, id);
     } else if (role === "assistant" && content !== "") {
       this.peek(chatId)?.answered(content, outcome);
     }

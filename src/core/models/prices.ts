@@ -1,4 +1,5 @@
 import { misconfigured } from "../options.ts";
+import { own } from "../shape.ts";
 import type { Usage } from "./responder.ts";
 
 /** What a model costs, in US dollars per million tokens. */
@@ -39,8 +40,7 @@ export function priceOf(
   model: string,
 ): Price | undefined {
   const name = `${provider}/${model}`;
-  if (prices === undefined || !Object.hasOwn(prices, name)) return undefined;
-  const price = prices[name];
+  const price = own(prices ?? {}, name);
   if (price === undefined) return undefined;
   const { inputPerMillionUsd, outputPerMillionUsd, cachedInputPerMillionUsd = 0 } = price;
   for (const usd of [inputPerMillionUsd, outputPerMillionUsd, cachedInputPerMillionUsd]) {

@@ -27,7 +27,6 @@ const mostAsked = 3;
  */
 export class TurnQueue {
   readonly #log: ChatLog;
-  readonly #sessions: ProviderSessions;
   /** One turn at a time for each chat. */
   readonly #chats = new KeyedMutex();
   /** Running and waiting turns, by chat and id. */
@@ -43,7 +42,7 @@ export class TurnQueue {
 
   constructor(log: ChatLog, sessions: ProviderSessions) {
     this.#log = log;
-    this.#sessions = sessions;
+    sessions.running = this.running;
     this.#unsubscribe = log.cluster.subscribe((message) => this.obey(message));
   }
 
@@ -129,12 +128,10 @@ export class TurnQueue {
     lost.addEventListener("abort", fence, { once: true });
     if (lost.aborted) fence();
     this.running.set(turn.chatId, turn);
-    this.#sessions.running.add(turn.chatId);
     try {
       return await run(waited);
     } finally {
       this.running.delete(turn.chatId);
-      this.#sessions.running.delete(turn.chatId);
       lost.removeEventListener("abort", fence);
     }
   }
