@@ -32,16 +32,6 @@ test("a message whose id is as long as ids can be is shown and erased", async ()
   assert.equal((await chats.messages(chat)).messages[0]?.redacted, true);
 });
 
-test("a message appended twice under one id is stored once and answers the same; with other words it is refused", async () => {
-  const { chats, clock, said } = await companion();
-  const [first] = await chats.append(chat, [user("Hello", { id: "m1" })]);
-  clock.pass(1_000);
-  assert.deepEqual(await chats.append(chat, [user("Hello", { id: "m1" })]), [first]);
-  const other = chats.append(chat, [user("new"), user("Other", { id: "m1" })]);
-  await assert.rejects(other, { code: "THROUGHLINE_ID_CONFLICT" });
-  assert.deepEqual(await said(), ["Hello"], "and the batch with it");
-});
-
 test("clear starts afresh and keeps metadata; the cursor moves to the clear point", async () => {
   const { chats, said } = await companion();
   await chats.append(chat, [user("Hello"), assistant("Hi!")]);
@@ -108,17 +98,6 @@ for (const [says, change] of Object.entries(changes)) {
     assert.equal(await summary(), undefined);
   });
 }
-
-test("a summary is a record for models: the transcript stays whole, and a bad place is refused", async () => {
-  const { chats, said } = await companion();
-  await chats.append(chat, [user("1"), user("2")]);
-  await chats.compact(chat, 1, "They said one.");
-  assert.deepEqual(await said(), ["1", "2"]);
-  for (const upToSeq of [0, 9, 1.5]) {
-    await assert.rejects(chats.compact(chat, upToSeq, "x"), { code: "THROUGHLINE_INVALID" });
-  }
-  await assert.rejects(chats.compact(chat, 1, " "), { code: "THROUGHLINE_INVALID" });
-});
 
 test("a chat that is begun again after a crash right before the end of its forgetting stays", async () => {
   const { chats, said } = await companion();

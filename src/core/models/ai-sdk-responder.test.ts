@@ -60,29 +60,6 @@ test("a whole answer is its text in order and an end with reason, usage, cost an
   });
 });
 
-test("the request is persona, history, then the context inside the newest user message", async () => {
-  await using server = await openAiServer();
-  await collectAnswer(over(server.url), {
-    instructions: "Be kind.",
-    messages: [
-      { role: "user", content: "one" },
-      { role: "assistant", content: "two" },
-      { role: "user", content: "three" },
-    ],
-    context: "Back after 2 hours.",
-    providerSessionId: "not for this provider",
-  });
-  const { body, path } = server.requests[0]!;
-  assert.equal(path, "/v1/chat/completions");
-  assert.deepEqual(body["stream_options"], { include_usage: true });
-  const messages = body["messages"] as { role: string; content: unknown }[];
-  const before = messages.slice(0, 3).map(({ role, content }) => `${role}: ${content}`);
-  assert.deepEqual(before, ["system: Be kind.", "user: one", "assistant: two"]);
-  const [context, words] = messages[3]!.content as { type: string; text: string }[];
-  assert.match(context?.text ?? "", /data from the application.*\n.*\nBack after 2 hours\.\n/);
-  assert.deepEqual(words, { type: "text", text: "three" });
-});
-
 test("usage that was cut off is unknown, not 0, although the answer is whole", async () => {
   const cutAt = Buffer.from(chatStream(text)).indexOf(
     'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"served-1","choices":[],"usage"',
@@ -93,14 +70,6 @@ test("usage that was cut off is unknown, not 0, although the answer is whole", a
   const end = events.at(-1);
   assert.ok(end?.type === "end" && end.finish === "stop");
   assert.deepEqual([end.usage.inputTokens, end.usage.outputTokens], [undefined, undefined]);
-});
-
-test("HTTP 503 after 3 calls is unavailable, without key or conversation in the error", async () => {
-  await using server = await openAiServer(() => ({ status: 503 }));
-  const { events, error } = await collectAnswer(over(server.url), "canary hi");
-  assert.deepEqual(failed(error, "unavailable", /failed \(HTTP 503/).usage, unknownUsage);
-  assert.deepEqual([events, server.requests.length], [[], 3]);
-  assert.equal(server.requests[0]?.key, "canary-key-0123456789");
 });
 
 const untilItsEnd = chatStream(text).indexOf(
@@ -358,24 +327,6 @@ test("a signed thought is provider data, also of an answer that is cut after it"
 
 const choice = (delta: object, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({ id: "c", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
-
-test("the reasoning_content of an OpenAI-compatible server is told as reasoning", async () => {
-  const stream = [
-    choice({ reasoning_content: "Two and " }),
-    choice({ reasoning_content: "two." }),
-    choice({ content: "Four" }),
-    choice({}, "stop"),
-  ].join("");
-  const { events, error } = await collectAnswer(overBody(stream), "2 + 2?");
-  assert.equal(error, undefined);
-  const data = { response_id: undefined, reasoning: [{ text: "Two and two." }] };
-  assert.deepEqual(events.slice(0, 4), [
-    { type: "reasoning", text: "Two and " },
-    { type: "reasoning", text: "two." },
-    { type: "provider-data", data },
-    { type: "text", text: "Four" },
-  ]);
-});
 
 const thought = { reasoning: "Two and two.", text: "Four <think>x</think>" };
 const tagged: readonly (readonly [said: string, reasoning: string, text: string])[] = [

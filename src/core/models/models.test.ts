@@ -452,18 +452,6 @@ test("a tool is run once with what the model said, told as call and result, and 
   assert.ok(bodies().every((body) => body.includes("You can look out of the window.")));
 });
 
-test("a tool that fails is told as an error without its reason, and the answer goes on", async () => {
-  mock.on({ userMessage: /rain/, hasToolResult: false }, { toolCalls: [call] });
-  mock.on({ userMessage: /rain/, hasToolResult: true }, { content: "I cannot see." });
-  const { ask, bodies } = await model();
-  const failing = tools(() => Promise.reject(new Error("secret")));
-  const { events, text } = await ask("rain?", failing);
-  const result = events.find((event) => event.type === "tool-result");
-  assert.deepEqual([result?.content, result?.isError], ["The tool failed.", true]);
-  assert.equal(text, "I cannot see.");
-  assert.doesNotMatch(bodies().join(), /secret/);
-});
-
 test("a model that calls a tool again and again is asked 4 times in all", async () => {
   mock.onMessage(/rain/, { toolCalls: [call] });
   const { ask, bodies } = await model();

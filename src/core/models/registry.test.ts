@@ -6,12 +6,7 @@ import { HeldClock } from "../../../test/support/held-clock.ts";
 import { modelServer } from "../../../test/support/model-server.ts";
 import { chatStream } from "../../../test/support/openai-server.ts";
 import { type NamedProvider, parseModelName } from "./model-name.ts";
-import {
-  createResponder,
-  type ModelOptions,
-  type RegistryOptions,
-  ResponderRegistry,
-} from "./registry.ts";
+import { type RegistryOptions, ResponderRegistry } from "./registry.ts";
 import type { ModelList, Responder } from "./responder.ts";
 import type { ModelSettings } from "./settings.ts";
 
@@ -124,15 +119,6 @@ test("a standard model that is not set up is refused at the start, one of a sess
   const registry = await ResponderRegistry.open({ settings: {}, fetch: noNetwork });
   const getting = registry.get("openai-compatible", "m");
   await assert.rejects(getting, { code, message: /--model http/ });
-});
-
-test("the offline responder refuses options that cannot be used, by their names", async () => {
-  const rows = [{ maxRetries: -1 }, { idleTimeoutMs: 0 }, { window: "large" }, { prices: 3 }];
-  for (const options of [...rows, { fetch: "no function" }, { isKept: "yes" }, { wrong: 1 }]) {
-    const made = createResponder(parseModelName("offline"), {}, options as unknown as ModelOptions);
-    const message = new RegExp(Object.keys(options).join());
-    await assert.rejects(made, { code: "THROUGHLINE_CONFIGURATION", message });
-  }
 });
 
 type Server = Awaited<ReturnType<typeof modelServer>>;

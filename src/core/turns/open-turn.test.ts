@@ -54,24 +54,10 @@ function opened(result: Opened): OpenTurn {
 
 test("an open turn stores the message first, then what is kept, and the rest in one append", async () => {
   const c = await companion();
-  const heard: string[] = [];
-  c.turns.onTurn((turn) => heard.push(turn.id));
   const turn = opened(await c.turns.open(chat, { id: "m1", content: "Lamp?" }, target));
   assert.deepEqual(await c.transcript(), ["user: Lamp?"]);
   assert.deepEqual((await c.head()).open_turn, { id: "m1", seq: turn.user.seq, attempts: 1 });
-  assert.equal(await c.unanswered(), 1);
-  assert.deepEqual(heard, ["m1"]);
-  assert.equal(turn.resolution.reason, "no_session");
-
-  const [one, two, ...more] = await turn.keep([call, result]);
-  assert.partialDeepStrictEqual(
-    [one, two],
-    [
-      { id: "c1", turn: "m1", ...target },
-      { id: "r1", turn: "m1", ...target },
-    ],
-  );
-  assert.deepEqual(more, []);
+  await turn.keep([call, result]);
   const before = (await c.chats.state(chat)).seq;
   c.clock.pass(1_500);
   const { assistant, outcome, period } = await turn.close({
