@@ -315,15 +315,21 @@ test("a log that is read from its end, page by page, gives the view of the whole
   assert.ok(cutShort > (isFull ? 200 : 20), `only ${cutShort} logs were read in part`);
 });
 
-test("of a log of 20,000 messages the newest 6,000 at most are read", async () => {
+test("of a log of 20,000 messages the newest 6,000 at most are read, and no page before the summary or the scope", async () => {
   const records = Array.from({ length: 20_000 }, (_, i): StoredRecord => {
     const role = i % 2 === 0 ? "user" : "assistant";
     return { id: `m${i + 1}`, seq: i + 1, role, content: "x".repeat(28) };
   });
-  for (const summary of [undefined, { id: "s", upToSeq: 10, text: "they met" }]) {
+  const met = (upToSeq: number) => ({ id: "s", upToSeq, text: "they met" });
+  for (const [asked, least] of [
+    [{}, 14_000],
+    [{ summary: met(10) }, 14_000],
+    [{ summary: met(19_990), budgetTokens: 1e9 }, 19_700],
+    [{ startSeq: 19_990, budgetTokens: 1e9 }, 19_700],
+  ] as const) {
     const log = pagesOf(records, 200);
-    const view = await readHistory(log, "chat", { ...target, summary });
-    assert.ok(log.first > 14_000, `records from ${log.first} on were read`);
-    assert.deepEqual(view, historyView(records, { ...target, summary }));
+    const view = await readHistory(log, "chat", { ...target, ...asked });
+    assert.ok(log.first > least, `records from ${log.first} on were read`);
+    assert.deepEqual(view, historyView(records, { ...target, ...asked }));
   }
 });
