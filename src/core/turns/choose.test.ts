@@ -108,6 +108,8 @@ test("an answer is chosen with the tool calls that led to it", async () => {
   assert.deepEqual(await shown(c), ["Weather?", "", "rain", "It says rain"]);
   await c.turns.choose(chat, second);
   assert.deepEqual(await shown(c), ["Weather?", "", "sun", "It says sun"]);
+  await c.chats.fork(chat, second, "newer");
+  assert.deepEqual(await shown(c, "newer"), ["Weather?", "", "sun", "It says sun"]);
   await c.chats.fork(chat, first, "copy");
   assert.deepEqual(await shown(c, "copy"), ["Weather?", "", "rain", "It says rain"]);
   await c.turns.choose(chat, first);
