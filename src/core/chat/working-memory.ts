@@ -69,7 +69,10 @@ interface WorkingMemoryStats {
 }
 
 /** A working memory to read: what a responder gets. */
-export type ReadOnlyMemory = Omit<WorkingMemory, "append" | "answered" | "replace" | "clear">;
+export type ReadOnlyMemory = Omit<
+  WorkingMemory,
+  "append" | "keep" | "answered" | "replace" | "clear"
+>;
 
 /**
  * What was just said: the last interactions of one period, in RAM only. Not a transcript, not
@@ -102,10 +105,14 @@ export class WorkingMemory {
    */
   append(said: NewInteraction, id?: string): Interaction {
     required(interaction, said, "an interaction");
-    const { utterance, intent, response, outcome } = said;
+    return this.keep(said, id);
+  }
+
+  /** Remembers what this package made, which needs no check. */
+  keep({ utterance, intent, response, outcome }: NewInteraction, id?: string): Interaction {
     const before = this.#kept.findIndex((each) => id !== undefined && each.id === id);
     if (before >= 0) this.#kept.splice(before, 1);
-    const kept = Object.freeze({
+    const said = Object.freeze({
       turn: ++this.#lastTurn,
       timestamp: isoTime(this.#clock.now()),
       utterance: fitted(utterance),
@@ -113,9 +120,9 @@ export class WorkingMemory {
       response: fitted(response),
       outcome,
     });
-    this.#kept.push({ id, said: kept });
+    this.#kept.push({ id, said });
     if (this.#kept.length > this.#capacity) this.#kept.shift();
-    return kept;
+    return said;
   }
 
   /**
@@ -264,7 +271,7 @@ export class WorkingMemories {
    * @param id names what was said: see `WorkingMemory.append`.
    */
   appendTo(chatId: string, memory: WorkingMemory, said: NewInteraction, id?: string): void {
-    if (this.#chats.peek(chatId) === memory) this.of(chatId).append(said, id);
+    if (this.#chats.peek(chatId) === memory) this.of(chatId).keep(said, id);
   }
 
   /** Remembers what was said outside of turns: a person's words, and answers with the words before them. */
@@ -272,7 +279,7 @@ export class WorkingMemories {
     const { id, role, content, partial } = message;
     const outcome = role === "user" || partial ? "interrupted" : "answered";
     if (role === "user") {
-      this.of(chatId).append({ ...utteranceOf(message), response: "", outcome }, id);
+      this.of(chatId).keep({ ...utteranceOf(message), response: "", outcome }, id);
     } else if (role === "assistant" && content !== "") {
       this.peek(chatId)?.answered(content, outcome);
     }
