@@ -394,6 +394,20 @@ test("a WAV header with a wrong length, as a cut recording has it, is put right"
   assert.deepEqual(wav, Buffer.from(files["audio.wav"]!));
 });
 
+test("a seed whose copy went to a bucket, and is removed here in part, is not imported over what is known of it", async () => {
+  const disk = new SimulatedDisk();
+  await seedOn(disk, files);
+  const fault = { fault: "EIO", at: 1, call: "unlink", path: /partial/ } as const;
+  const upload = { target: { bucket: "b", region: null, endpoint: null }, keepLocal: false };
+  const { packages } = await openPackages(faultyDisk(disk, fault), { upload });
+  const consent = { upload: true, export: false, by: null };
+  const { name } = await packages.importSeedPackage(seedFolder, { consent });
+  await packages.sent(name);
+  await assert.rejects(packages.release(name), { code: "THROUGHLINE_UNAVAILABLE" });
+  await assert.rejects(packages.importSeedPackage(seedFolder), { code: "THROUGHLINE_CORRUPT" });
+  assert.equal((await packages.delete({ name })).remote.length, 1);
+});
+
 for (const [what, change, wanted] of [
   ["no feedback.json", undefined, "THROUGHLINE_NOT_FOUND"],
   ["no JSON", "{", "THROUGHLINE_INVALID"],

@@ -142,10 +142,14 @@ async function throwAway(ports: PackagePorts, name: string): Promise<void> {
   }
 }
 
-/** The status first: it is that of the half as long as there is one. One of an upload from memory stays. */
+/**
+ * The status first: it is that of the half as long as there is one. One of an upload from memory stays, and one of
+ * a copy in a bucket: the half is what is left of the copy that was here.
+ */
 async function removeHalf(ports: PackagePorts, name: string): Promise<void> {
   const status = await readStatus(ports, name);
-  if (status && !isInFlight(status)) await removeNote(ports, name, "status");
+  const isOfHalf = status?.uploaded.length === 0 && !isInFlight(status);
+  if (isOfHalf) await removeNote(ports, name, "status");
   await removeTree(ports.disk, pathOf(ports, name, "partial"));
   await ports.disk.syncDirectory(ports.path);
 }
