@@ -7,7 +7,7 @@ import { type Extension, noHooks, noPart, type Removal } from "../extension.ts";
 import { openThroughline } from "../throughline.ts";
 
 const said = [{ id: "m1", role: "user", content: "Hello" }] as const;
-const chats = ["gone", "kept", "other"];
+const chats = ["gone", "kept", "other", "mine", "earlier"];
 
 /** One server, with an extension that notes what it is asked to remove. */
 async function server(place: MemoryPlace) {
@@ -34,10 +34,13 @@ async function server(place: MemoryPlace) {
   return { ...throughline, storage, removals, caughtUp };
 }
 
-/** Two servers, the second of which remembers words of both chats. */
+/** Two servers, the second of which remembers words of all chats, and began after one of them was forgotten. */
 async function two() {
   const place = new MemoryPlace();
-  const [a, b] = [await server(place), await server(place)];
+  const a = await server(place);
+  await a.chats.append("earlier", said);
+  await a.chats.forget("earlier");
+  const b = await server(place);
   for (const chatId of chats) {
     await a.chats.append(chatId, said);
     b.workingMemory.of(chatId);
@@ -61,7 +64,7 @@ for (const [loss, remove, messageId] of [
     const { a, b, isKnown } = world;
     await remove(a);
     await until(() => b.removals.length > 0);
-    assert.deepEqual(chats.map(isKnown), [false, true, true]);
+    assert.deepEqual(chats.map(isKnown), [false, true, true, true, true]);
     assert.deepEqual(b.removals, [{ loss, chatId: "gone", messageId, isElsewhere: true }]);
   });
 }
@@ -69,16 +72,17 @@ for (const [loss, remove, messageId] of [
 test("a process that missed something remembers nothing of any chat, and its extensions learn what was forgotten", async () => {
   await using world = await two();
   const { a, b, isKnown } = world;
+  await b.chats.forget("mine");
   await a.chats.forget("other"); // it hears of this one
-  await until(() => b.removals.length > 0);
+  await until(() => b.removals.length > 1);
   b.storage.deafen(true);
   await a.chats.forget("gone");
   b.storage.deafen(false);
-  assert.deepEqual(chats.map(isKnown), [true, true, false]);
+  assert.deepEqual(chats.map(isKnown), [true, true, false, false, true]);
   b.storage.gap();
   await until(() => b.caughtUp.length > 0);
-  assert.deepEqual(chats.map(isKnown), [false, false, false]);
-  assert.deepEqual([b.caughtUp, b.removals.length], [[["gone"]], 1], "the other one is known");
+  assert.ok(!chats.some(isKnown));
+  assert.deepEqual([b.caughtUp, b.removals.length], [[["gone"]], 2], "the others are known");
 });
 
 const chat = "chat-1";
