@@ -231,6 +231,11 @@ test("the ring is the longest end of what was pushed that is within count, bytes
 // The small parts of the streams: messages, captured values, the clock.
 const messages = () => new MessageBuffer("a1b2c3d4");
 
+test("a text of 8,001 code points is cut to 8,000 and says so", () => {
+  const kept = messages().push({ role: "user", text: "😀".repeat(8_001) }, 0);
+  assert.deepEqual([kept.text.length, kept.truncated], [16_000, true]);
+});
+
 test("roles are upper case, and a message without an id gets one of its run and number", () => {
   const buffer = messages();
   buffer.push({ role: "user", text: "x" }, 0);

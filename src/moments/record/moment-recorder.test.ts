@@ -86,6 +86,16 @@ function fill({ recorder, clock }: Pick<World, "recorder" | "clock">) {
   }
 }
 
+test("a package has these fields of a message, and none of the buffer's own", async () => {
+  const at = recorder();
+  at.recorder.message({ role: "user", text: "hi", chatId: "a", name: "Ada", live: true });
+  const { messages } = await reacted(at);
+  const fields = ["role", "text", "timestamp", "id", "seq", "turn_id", "t_ms", "synthetic", "name"];
+  const others = ["interrupted", "delivered", "truncated", "tool_calls", "tool_call_id"];
+  const [kept] = JSON.parse(JSON.stringify(messages)) as readonly object[];
+  assert.deepEqual(Object.keys(kept ?? {}).toSorted(), [...fields, ...others].toSorted());
+});
+
 test("what is fed while a moment is saved neither enters nor leaves it, and two moments share their pictures", async () => {
   const at = recorder();
   fill(at);

@@ -416,6 +416,18 @@ function part(path: string, bytes: Uint8Array) {
   return async () => ({ path, bytes });
 }
 
+test("files of 0, 511, 512 and 513 bytes are in a tar as they were", async () => {
+  const parts = [0, 511, 512, 513].map((length) =>
+    part(`${length}`, new Uint8Array(length).fill(7)),
+  );
+  const tar = await Array.fromAsync(mediaTar("m", parts, assert.fail));
+  const bytes = Buffer.concat(tar);
+  assert.equal(bytes.length, 512 * (1 + 2 + 2 + 3 + 2), "no block too many");
+  const read = await unpackTar(bytes);
+  const lengths = read.map(({ data }) => data?.filter((byte) => byte === 7).length ?? 0);
+  assert.deepEqual(lengths, [0, 511, 512, 513]);
+});
+
 test("what breaks off is told, and ends in an error", async () => {
   const errors: unknown[] = [];
   const broken = new Error("the disk refused");

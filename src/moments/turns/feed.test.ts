@@ -13,6 +13,7 @@ import { everything, MomentsWorld } from "../../../test/support/moments-world.ts
 import { scriptedResponder } from "../../../test/support/scripted-responder.ts";
 import { invalid } from "../../core/errors.ts";
 import { openThroughline } from "../../core/throughline.ts";
+import { autoRecord } from "../record/auto-record.ts";
 import type { ConsentInput } from "../record/consent.ts";
 import { checkLabel, type MomentInput } from "../record/label.ts";
 import { Receipt } from "../record/receipt.ts";
@@ -294,6 +295,24 @@ test("a skill says why a moment is not recorded: a full disk, a refusal, wrong a
   for (const args of [{}, null, "x", { what: 3 }, { what: "" }]) {
     assert.match(await busy.positively.handle(args), /^Not recorded: what must /);
   }
+});
+
+test("recorded by rule: a pat is positive, words are negative, one of either in 30 s", () => {
+  const clock = new HeldClock();
+  const inputs: MomentInput[] = [];
+  const react = autoRecord((input) => {
+    checkLabel(input);
+    inputs.push(input);
+    return new Receipt(state);
+  }, clock);
+  assert.equal(react({ kind: "pat" }, " "), undefined);
+  react({ kind: "pat" }, "a joke", "chat");
+  clock.pass(29_999);
+  assert.equal(react({ kind: "words", matched: ["stupid"] }, "a joke"), undefined);
+  clock.pass(1);
+  react({ kind: "words", matched: ["stupid"] }, "x".repeat(3_000));
+  assert.deepEqual(column(inputs, "sentiment"), ["positive", "negative"]);
+  assert.equal(inputs[1]?.what.length, 2_000);
 });
 
 test("a failure that is nobody's input is not told to the model as one", async () => {

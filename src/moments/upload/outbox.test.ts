@@ -13,6 +13,7 @@ import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 import { systemError } from "../../../test/support/system-error.ts";
 import { isPackageName } from "../package/package-name.ts";
 import { SaveError } from "../package/package-sink.ts";
+import { effectiveMode, type StorageSettings } from "./mode.ts";
 
 const hour = 3_600_000;
 const refused = (status: number, code: string): S3FaultKind => ({ kind: "error", status, code });
@@ -303,6 +304,23 @@ test("a package whose folder somebody removed is dead as local_missing", async (
 });
 
 // F4, F5: the mode that holds, why, and whether packages are to be uploaded.
+const bucket = "moments";
+const modes: readonly (readonly [StorageSettings, string, string | null, boolean])[] = [
+  [{}, "local", "no_bucket", false],
+  [{ bucket: "" }, "local", "no_bucket", false],
+  [{ mode: "", bucket }, "local+s3", null, true],
+  [{ mode: "local", bucket }, "local", null, false],
+  [{ mode: "s3", bucket }, "s3", null, true],
+  [{ mode: "S3", bucket }, "local", "unknown_mode", false],
+  [{ mode: "s3", bucket, lacks: "no_credentials" }, "local", "no_credentials", true],
+  [{ mode: "local", bucket, lacks: "no_client" }, "local", null, false],
+];
+test("the mode is the one that was asked for, or local for a reason; nothing goes up in another", () => {
+  for (const [settings, mode, reason, mayUpload] of modes) {
+    const wanted = { mode, reason, mayUpload };
+    assert.deepEqual(effectiveMode(settings), wanted, JSON.stringify(settings));
+  }
+});
 
 // Somebody asks for uploads in a process that has read no status yet, as a command does that has just
 // begun. The process before it left them failed, or waiting for their turn.
@@ -327,6 +345,19 @@ async function left(as: keyof typeof refusals): Promise<UploadWorld> {
 }
 
 const next = ({ server, disk }: UploadWorld) => UploadWorld.open({ at: server, disk });
+
+for (const as of ["dead", "waiting"] as const) {
+  test(`a package that was left ${as} goes up at once when uploads are asked for`, async () => {
+    await using before = await left(as);
+    before.server.faults.heal();
+    await using world = await next(before);
+    await world.uploader.start();
+    await world.uploader.probe();
+    await world.time.until(() => world.uploaded.length > 0, 1_000);
+    assert.equal(world.clock.monotonic(), 0, "without a wait");
+    assert.deepEqual(await world.left(), []);
+  });
+}
 
 test("a package that failed stays so when nobody asks, and one that waited is tried at once", async () => {
   for (const as of ["dead", "waiting"] as const) {

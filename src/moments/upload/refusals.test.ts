@@ -10,10 +10,13 @@ import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
 const hour = 3_600_000;
 const refused = (status: number, code: string): S3FaultKind => ({ kind: "error", status, code });
 
-// One of each class: failed and visible, not hammered.
+// One for each row that decides: failed and visible, not hammered.
 const refusals: readonly (readonly [status: number, code: string, kind: string])[] = [
   [403, "AccessDenied", "refused"],
+  [401, "Unauthorized", "refused"],
   [404, "NoSuchBucket", "bucket"],
+  [301, "MovedElsewhere", "bucket"],
+  [400, "AuthorizationHeaderMalformed", "bucket"],
   [403, "RequestTimeTooSkewed", "clock"],
   [403, "ExpiredToken", "expired"],
 ];
