@@ -116,6 +116,18 @@ test("a package that only the bucket has, and whose status is damaged, is named 
   assert.deepEqual([deleted, unreadable], [pick(3), [name]]);
 });
 
+test("a deletion that broke off is finished by the next start, also where the status cannot be read", async () => {
+  const { disk } = await saved({ upload });
+  const [name] = pick(1) as [string];
+  await (await disk.open(`${path}/${name}.status.json`, "write")).truncate(20);
+  const fault = { fault: "EIO", at: 1, call: "unlink", path: /status/ } as const;
+  const { packages } = await openPackages(faultyDisk(disk, fault));
+  assert.equal((await packages.delete({ name })).failed.length, 1);
+  await openPackages(disk);
+  const left = (await disk.list(path)).filter((entry) => entry.name.startsWith(name));
+  assert.deepEqual(left, []);
+});
+
 test("when the tombstone cannot be written, the package stays and the receipt says so", async () => {
   const { disk, packages: before } = await saved({ upload });
   await before.sent(names[0]!);

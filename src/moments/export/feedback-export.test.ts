@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { column } from "../../../test/support/columns.ts";
+import { columns } from "../../../test/support/columns.ts";
 import { exported, lines } from "../../../test/support/feedback-export-files.ts";
 import {
   filesUnder,
@@ -135,16 +135,22 @@ describe("the report", () => {
     assert.deepEqual([report.rows.total, report.skipped], [2, []]);
   });
 
-  test("names of two judgements at one instant the one whose name sorts first, and none of two chats", async () => {
+  test("names the earlier of two judgements, at one instant the one whose name sorts first, and none of two chats", async () => {
     const { timestamp } = samplePackage(0).manifest;
-    for (const [chat_id, skipped] of [
-      ["local:me", ["later_judgement"]],
-      ["another", []],
+    for (const [chat_id, after, skipped] of [
+      ["local:me", 0, [0]],
+      ["local:me", -0.001, [1]],
+      ["another", 0, []],
     ] as const) {
-      const two = [samplePackage(0, shape), samplePackage(1, { ...shape, manifest: { chat_id } })];
-      if (two[1]) two[1] = { ...two[1], manifest: { ...two[1].manifest, timestamp } };
+      const later = samplePackage(1, { ...shape, manifest: { chat_id } });
+      const manifest = { ...later.manifest, timestamp: timestamp + after };
+      const two = [samplePackage(0, shape), { ...later, manifest }];
       const { report } = await exported(two, { format: "kto" });
-      assert.deepEqual(column(report.skipped, "reason"), skipped);
+      const names = skipped.map((index) => two[index]?.manifest.name);
+      assert.deepEqual(
+        columns(report.skipped, "name", "reason"),
+        names.map((name) => [name, "later_judgement"]),
+      );
     }
   });
 

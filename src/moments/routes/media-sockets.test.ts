@@ -420,7 +420,7 @@ test("files of 0, 511, 512 and 513 bytes are in a tar as they were", async () =>
   const parts = [0, 511, 512, 513].map((length) =>
     part(`${length}`, new Uint8Array(length).fill(7)),
   );
-  const tar = await Array.fromAsync(mediaTar("m", parts, assert.fail));
+  const tar = await Array.fromAsync(mediaTar("m", parts, (error) => assert.fail(String(error))));
   const bytes = Buffer.concat(tar);
   assert.equal(bytes.length, 512 * (1 + 2 + 2 + 3 + 2), "no block too many");
   const read = await unpackTar(bytes);
