@@ -94,6 +94,7 @@ test("a package has these fields of a message, and none of the buffer's own", as
   const others = ["interrupted", "delivered", "truncated", "tool_calls", "tool_call_id"];
   const [kept] = JSON.parse(JSON.stringify(messages)) as readonly object[];
   assert.deepEqual(Object.keys(kept ?? {}).toSorted(), [...fields, ...others].toSorted());
+  assert.equal(messages[0]?.delivered, "hi", "of what was still coming out, as far as it came");
 });
 
 test("what is fed while a moment is saved neither enters nor leaves it, and two moments share their pictures", async () => {
