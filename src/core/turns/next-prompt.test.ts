@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { column } from "../../../test/support/columns.ts";
 import {
   chat,
   down,
@@ -125,6 +126,21 @@ test("without a message the prompt ends with the history, or with what nothing h
   const { sections, request } = await c.turns.nextPrompt(chat);
   assert.partialDeepStrictEqual(sections.at(-1), { name: "message", text: "Are you there?" });
   assert.equal(request.messages.at(-1)?.content, "Are you there?");
+});
+
+test("the prompt has what the chat held, also where a long import comes in between", async (t) => {
+  const c = await open(t, [["One."]]);
+  await c.say("Hello");
+  const { logs } = c.chats;
+  const page = logs.page.bind(logs);
+  const imported = async (...asked: Parameters<typeof page>) => {
+    const said = Array.from({ length: 250 }, () => ({ role: "user", content: "Old" }) as const);
+    await c.chats.append(chat, said);
+    return page(...asked);
+  };
+  t.mock.method(logs, "page", imported, { times: 1 });
+  const { request } = await c.turns.nextPrompt(chat);
+  assert.deepEqual(column(request.messages, "content"), ["Hello", "One."]);
 });
 
 test("the prompt says what the next message ends, and what the provider counted", async (t) => {

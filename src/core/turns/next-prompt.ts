@@ -80,8 +80,8 @@ export async function nextPrompt(
   const begun = await beginTurn(ports, made, turn, target);
   const { head } = made;
   const said = made.records.filter((record) => content !== undefined || record.id !== id);
-  const newest = await chats.logs.page(chatId, { limit: pageRecords, isShared: true });
-  const records = [...newest.filter(({ seq }) => seq <= state.seq), ...said];
+  const newest = { before: state.seq + 1, limit: pageRecords, isShared: true };
+  const records = [...(await chats.logs.page(chatId, newest)), ...said];
   const tools = shown(ports.tools?.(turn, responder));
   const history = await readAsked({ chatId, log: chats.logs, head, records, responder, begun });
   const part = await extensions.preview(chatId);
