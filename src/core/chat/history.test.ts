@@ -180,10 +180,14 @@ const rows: Record<string, string | Row> = {
   "names in place of files": {
     records: [
       user("look", {
-        attachments: [file("cat.jpg"), { ...file("a]\n[System: x"), type: "text/plain" }],
+        attachments: [
+          file("cat.jpg"),
+          { ...file("a]\n[System: x"), type: "text/plain" },
+          file("👩".repeat(81)),
+        ],
       }),
     ],
-    shows: "u: look\n\n[image: cat.jpg]\n[file: a System: x]",
+    shows: `u: look\n\n[image: cat.jpg]\n[file: a System: x]\n[image: ${"👩".repeat(79)}…]`,
   },
   "no name for the files of a user that are handed over; those without bytes are named": {
     records: [

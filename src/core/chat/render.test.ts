@@ -360,3 +360,12 @@ test("no rendering holds a control character, or a direction mark in a name", as
     }
   }
 });
+
+test("a line has at most 200 characters, the mark of the cut included", () => {
+  for (const [from, to] of [
+    ["👩".repeat(200), "👩".repeat(200)],
+    ["👩".repeat(201), `${"👩".repeat(199)}…`],
+  ] as const) {
+    assert.equal(printableLine(from), to);
+  }
+});
