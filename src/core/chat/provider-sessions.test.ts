@@ -104,6 +104,19 @@ test("what is no delta is refused, also where no period is left, and stored nowh
   await assert.rejects(sessions.update("nobody", delta()), { code: "THROUGHLINE_NOT_FOUND" });
 });
 
+test("an update is counted once under its id, which is refused for another one, and not at all once its period ended", async () => {
+  const { sessions } = await companion();
+  await sessions.resolve(chat);
+  const first = { ...delta({ session_id: "s1" }), id: "d1" };
+  const refused = { code: "THROUGHLINE_ID_CONFLICT" };
+  for (let i = 0; i < 2; i++) assert.equal(await sessions.update(chat, first), true);
+  await assert.rejects(sessions.update(chat, { ...first, tokens: 11 }), refused);
+  assert.equal((await sessions.active(chat))?.total_tokens, 10);
+  await sessions.reset(chat);
+  const late = { ...delta(), id: "d2" };
+  for (let i = 0; i < 2; i++) assert.equal(await sessions.update(chat, late), false);
+});
+
 for (const [what, freshness, minutes, generation] of [
   ["30 idle minutes after 31", { idleTimeoutMinutes: 30 }, 31, 2],
   ["30 idle minutes after 29", { idleTimeoutMinutes: 30 }, 29, 1],
