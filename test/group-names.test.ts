@@ -36,7 +36,7 @@ test("a name comes in by a message, a form and an append, and is shown", async (
       ["Cem", "Three"],
     ],
   );
-  for (const name of ["", " ", "a\nb", "a\u2028b", "a\u0007", "n".repeat(201)]) {
+  for (const name of ["", " ", "a\nb", "a\u2028b", "a\u0007", "\ud800", "n".repeat(201)]) {
     for (const [path, sent] of [
       ["messages", { content: "Hello", name }],
       ["append", { messages: [{ ...said, name }] }],
