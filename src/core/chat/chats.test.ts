@@ -192,8 +192,9 @@ const ids: readonly (readonly [name: string, id: unknown, code: string])[] = [
 ];
 for (const [name, id, code] of ids) {
   test(`a chat id ${name} is refused with ${code} by every call`, async () => {
-    const { chats, sessions } = await companion();
+    const { chats, sessions, workingMemory } = await companion();
     const bad = id as string;
+    assert.throws(() => workingMemory.of(bad), { code });
     await assert.rejects(chats.append(bad, [user("x")]), { code });
     await assert.rejects(chats.messages(bad), { code });
     await assert.rejects(chats.forget(bad), { code });
