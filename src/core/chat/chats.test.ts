@@ -79,6 +79,19 @@ test("erasing a message erases the summaries that cover it", async () => {
   assert.doesNotMatch(JSON.stringify(await Array.fromAsync(chats.records(chat))), /They said one/);
 });
 
+test("a summary of no words, or up to what is not there, is refused", async () => {
+  const { chats } = await companion();
+  await chats.append(chat, [user("1"), user("2")]);
+  for (const [upToSeq, summary] of [
+    [0, "x"],
+    [9, "x"],
+    [1.5, "x"],
+    [1, " "],
+  ] as const) {
+    await assert.rejects(chats.compact(chat, upToSeq, summary), { code: "THROUGHLINE_INVALID" });
+  }
+});
+
 const changes: Record<string, (w: Awaited<ReturnType<typeof companion>>) => Promise<unknown>> = {
   "is taken back": ({ chats }) => chats.takeBack(chat, ["a"]),
   "is erased": ({ chats }) => chats.erase(chat, "a"),

@@ -95,12 +95,14 @@ test("what is no delta is refused, also where no period is left, and stored nowh
   const { chats, sessions } = await companion();
   await chats.append(chat, [{ role: "user", content: "Hello" }]);
   const { seq } = await chats.existing(chat);
-  const wrong = [
-    ...[{}, { ...delta(), tokens: 0.5 }, { ...delta(), outcome: "sold" }],
-    ...[{ ...delta(), provider: "" }, { ...delta(), cost_usd: 1_000_001 }],
-  ];
-  for (const each of wrong) {
-    await assert.rejects(sessions.update(chat, each as UsageDelta), {
+  for (const wrong of [
+    {},
+    { ...delta(), tokens: 0.5 },
+    { ...delta(), outcome: "sold" },
+    { ...delta(), provider: "" },
+    { ...delta(), cost_usd: 1_000_001 },
+  ]) {
+    await assert.rejects(sessions.update(chat, wrong as UsageDelta), {
       code: "THROUGHLINE_INVALID",
     });
   }
