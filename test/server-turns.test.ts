@@ -22,7 +22,10 @@ import {
 
 const unavailable: ScriptedStep = {
   type: "fail",
-  error: new ResponderError("the model is busy", { kind: "unavailable" }),
+  error: new ResponderError("the model is busy", {
+    kind: "unavailable",
+    usage: { inputTokens: 5, outputTokens: 0, costUsd: 0.5 },
+  }),
 };
 
 function gate() {
@@ -176,6 +179,7 @@ test("a model that fails without a word is 502 with the turn, and the message ca
   const answer = await jsonOf(await c.post(`${me}/answer`), 200);
   assert.equal(answer.turn_id, problem.turn_id);
   assert.deepEqual(await transcript(c), ["user: Hello", "assistant: Here now"]);
+  assert.equal((await c.get(me)).total_cost_usd, 0.5, "what the failed attempt cost is counted");
   await problemOf(await c.post(`${me}/answer`), 404, "THROUGHLINE_NOT_FOUND");
   const { body } = await c.stream(`${me}/messages`, { content: "Hello" });
   const events = await Array.fromAsync(eventsOf(body));
