@@ -184,7 +184,9 @@ const formats = { Markdown: toMarkdown, HTML: toHtml } as const;
 const chat: RenderedChat = { key: "k" };
 
 for (const [name, render] of Object.entries(formats)) {
-  test(`${name} in a zone that does not exist is refused as invalid`, async () => {
+  test(`${name} names its zone; one that does not exist is refused as invalid`, async () => {
+    const tokyo = await text(render({ ...chat, zone: "Asia/Tokyo" }, day.slice(0, 1)));
+    assert.match(tokyo, /Times are in .?Asia\/Tokyo/);
     const page = text(render({ ...chat, zone: "Mars/Base" }, day));
     await assert.rejects(page, { code: "THROUGHLINE_INVALID" });
   });

@@ -52,6 +52,17 @@ test("the arguments of a call go out as an object, also those that are none", ()
   }
 });
 
+test("results go out in one message, each told apart from what a tool that failed says", () => {
+  const result = { role: "tool", toolCallId: "c1", toolName: "weather", content: "sun" } as const;
+  const [message] = toAiMessages([result, { ...result, content: "no", isError: true }]);
+  assert.ok(message?.role === "tool");
+  const outputs = message.content.map((part) => "output" in part && part.output);
+  assert.deepEqual(outputs, [
+    { type: "text", value: "sun" },
+    { type: "error-text", value: "no" },
+  ]);
+});
+
 test("a message of files alone has no empty text", () => {
   const files = [
     { name: "a.png", type: "image/png", size: 4, sha256: "", bytes: new Uint8Array(4) },
