@@ -72,6 +72,13 @@ test("usage that was cut off is unknown, not 0, although the answer is whole", a
   assert.deepEqual([end.usage.inputTokens, end.usage.outputTokens], [undefined, undefined]);
 });
 
+test("HTTP 503 after 3 calls is unavailable, without key or conversation in the error", async () => {
+  await using server = await openAiServer(() => ({ status: 503 }));
+  const { error } = await collectAnswer(over(server.url), "canary hi");
+  assert.deepEqual(failed(error, "unavailable", /failed \(HTTP 503/).usage, unknownUsage);
+  assert.equal(server.requests.length, 3);
+});
+
 const untilItsEnd = chatStream(text).indexOf(
   'data: {"id":"chatcmpl-1","object":"chat.completion.chunk","model":"served-1","choices":[{"index":0,"delta":{},',
 );
