@@ -52,7 +52,7 @@ test("the arguments of a call go out as an object, also those that are none", ()
   }
 });
 
-test("results go out in one message, each told apart from what a tool that failed says", () => {
+test("the result of a tool that failed goes out as an error, in one message with the others", () => {
   const result = { role: "tool", toolCallId: "c1", toolName: "weather", content: "sun" } as const;
   const [message] = toAiMessages([result, { ...result, content: "no", isError: true }]);
   assert.ok(message?.role === "tool");
