@@ -154,7 +154,8 @@ test("the prompt says what the next message ends, and what the provider counted"
   assert.deepEqual([next.ends, next.reportedTokens, next.historyTokens], ["nothing", 70, 24_000]);
   c.clock.pass(7 * 86_400_000);
   const late = await c.turns.nextPrompt(chat);
-  assert.deepEqual([late.ends, late.reason], ["period", "idle_timeout"]);
+  const { ends: ended, reason: why, reportedTokens: counted } = late;
+  assert.deepEqual([ended, why, counted], ["period", "idle_timeout", undefined]);
   assert.equal(late.sections.map(({ name }) => name).join(), "persona,context");
 });
 
