@@ -530,6 +530,30 @@ test("a segment that was perhaps removed is not used again", async () => {
   assert.deepEqual(await segmentsOn(inner), []);
 });
 
+test("an append that was refused stays refused once the segment is gone that took it back", async () => {
+  const inner = new SimulatedDisk();
+  const disk = faultyDisk(inner, [
+    { fault: "EIO", at: 2, call: "write", path: /a\.jsonl$/ },
+    { fault: "EIO", at: 4, call: "sync", path: /journal$/ },
+  ]);
+  const { storage, logs, timers } = await openOn(disk, { segmentBytes: 600 });
+  await logs.append("a", [record("m1")]);
+  // It fills the second segment: what takes it back is in the third, of which the sync fails then.
+  await assert.rejects(logs.append("a", [record(`m2${"x".repeat(200)}`)]), refused);
+  await assert.rejects(logs.append("b", [record("n1")]), refused);
+  assert.equal(disk.failures, 2);
+  const third = "00000003.journal";
+  assert.ok((await segmentsOn(inner)).includes(third));
+  await timers.pass(10_000); // nothing was written for a while
+  for (let pass = 0; (await segmentsOn(inner)).includes(third) && pass < 100; pass++)
+    await nextPass();
+  assert.ok(!(await segmentsOn(inner)).includes(third));
+  for (const image of [processDeathImage(inner), ...crashImages(inner)]) {
+    assert.deepEqual(await idsOn(image, ["a", "b"]), [["m1"], []], image.label);
+  }
+  await storage.close();
+});
+
 test("as long as a log cannot be synced its segment stays, and nothing is forgotten by half", async () => {
   const inner = new SimulatedDisk();
   const disk = faultyDisk(inner, {

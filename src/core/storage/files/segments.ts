@@ -309,8 +309,10 @@ export class Segments {
       // What is to be forgotten goes also where a full disk takes nothing of the index.
       if (this.#forgetting > 0) await this.#ports.index.sync(end, "replace");
       else await this.#ports.index.sync(end);
+      // Older ones go first: it may hold what takes a change of theirs back.
+      const most = segment.isReusable ? sealed.freed : 1;
+      while (this.#spare.length >= most) await this.#removeSpare();
       if (!segment.isReusable) await this.#remove(segment);
-      else if (this.#spare.length >= sealed.freed) await this.#removeSpare();
       if (segment.isReusable) this.#spare.push(segment);
       this.#sealed.shift();
       segment.logs.clear();
