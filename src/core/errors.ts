@@ -61,7 +61,7 @@ export function unless(...codes: readonly ErrorCode[]): (error: unknown) => unde
   };
 }
 
-/** Makes what makes the errors of a code. */
+/** Returns a function that makes errors of this code. */
 export const failing = (code: ErrorCode) => (message: string, cause?: unknown) =>
   new ThroughlineError(message, { code, cause });
 

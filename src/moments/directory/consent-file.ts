@@ -80,13 +80,13 @@ export class KeptConsent {
         kept === undefined || consentSwitches.some((name) => kept[name] && !consent[name]);
       // Of an unknown outcome it is in its place.
       const isKept = isThroughlineError(cause, "THROUGHLINE_OUTCOME_UNKNOWN");
-      if (isWithdrawn && !isKept) await this.#empty(consent).catch(() => undefined); // told below
+      if (isWithdrawn && !isKept) await this.#cut(consent).catch(() => undefined); // told below
       throw unavailable("what was agreed to could not be kept for the next run", cause);
     }
   }
 
-  /** A full disk has room for both. */
-  async #empty({ messages }: Consent): Promise<void> {
+  /** Cuts the file to the one byte or none that says what is left of a consent: a full disk has room for that. */
+  async #cut({ messages }: Consent): Promise<void> {
     const { disk } = this.#ports;
     let file = await disk.open(this.#path, "write").catch(() => undefined);
     if (file === undefined) {

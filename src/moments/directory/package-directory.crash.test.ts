@@ -157,6 +157,26 @@ for (const [what, made] of halves) {
   });
 }
 
+test("a power cut at any disk call of a deletion leaves no package that was taken back without saying so", async () => {
+  const before = new SimulatedDisk();
+  const packages = await saveFirst(before);
+  await packages.retract(names.first, { reason: "not so", by: null });
+  await packages.close();
+  let there = 0;
+  const counts = await forEveryCrashPoint({
+    start: processDeathImage(before),
+    scenario: async (disk) => (await openPackages(disk)).packages.delete({ name: names.first }),
+    async check(image) {
+      const opened = await openPackages(image);
+      if (!(await opened.packages.has(names.first))) return;
+      there++;
+      assert.equal((await opened.packages.status(names.first))?.retracted?.reason, "not so");
+    },
+    images: { maxImages: 8 },
+  });
+  assert.ok(there > 0 && there < counts.images, `${there} of ${counts.images}`);
+});
+
 async function assertNowhere(image: SimulatedDisk, words: string): Promise<void> {
   for (const [file, bytes] of await filesOf(image)) {
     assert.ok(!bytes.includes(words), `${file} still has it`);
