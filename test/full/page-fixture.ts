@@ -35,6 +35,9 @@ export function test(name: string, ...rest: [Body] | [TestOptions, Body]): void 
   void nodeTest(name, { ...options, skip }, body);
 }
 
+// A server reads the page when it is made.
+await buildPage();
+
 let launched: Promise<Browser> | undefined;
 let more: readonly string[] = [];
 /** What the browser and its libraries write lies in here, and in no user's home. */
@@ -47,7 +50,6 @@ export function withArguments(...args: readonly string[]): void {
 
 /** Starts the browser, for the first page of a file. */
 async function launch(): Promise<Browser> {
-  await buildPage();
   home = mkdtempSync(join(tmpdir(), "browser-"));
   const { XDG_RUNTIME_DIR, XDG_CONFIG_HOME, XDG_CACHE_HOME, ...others } = process.env;
   const isShell = more.length === 0 && !process.env["CHROMIUM_PATH"] && existsSync(shellPath);

@@ -214,6 +214,36 @@ test("a hit opens its chat with the message in sight, marked and focused; one th
   });
 });
 
+test("until a search has its answer, the chats before it stand there as they did", async () => {
+  await onPage({ ...visit, prepare: saffronAt([1], 3) }, async ({ page }) => {
+    const field = page.getByLabel("Search all chats");
+    for (const [path, rows] of [
+      ["/chats", items(page)],
+      ["/", page.locator(".beside-list li")],
+    ] as const) {
+      await go(page, path);
+      await rows.first().waitFor();
+      const answer = Promise.withResolvers<void>();
+      await page.route("**/api/chats?*query=*", async (route) => {
+        await answer.promise;
+        await route.continue();
+      });
+      const asked = page.waitForRequest("**/api/chats?*query=*");
+      await field.fill("saffron");
+      await asked;
+      await page.locator("[aria-busy=true]").waitFor();
+      await hasCount(rows.locator("mark"), 0);
+      assert.equal(
+        await rows.getByRole("link").first().getAttribute("href"),
+        "/chats/telegram%3Asaffron",
+      );
+      answer.resolve();
+      await rows.locator("mark").first().waitFor();
+      await page.unroute("**/api/chats?*query=*");
+    }
+  });
+});
+
 test("a message that was found is still there after a reload, and Back leads to the search", async () => {
   await onPage({ ...visit, prepare: saffronAt([300], 900) }, async ({ page, url }) => {
     await searchSaffron(page);

@@ -16,7 +16,7 @@ import { closeDrawer, takeSearchWish, useBeside } from "./beside-state.ts";
 import { addressOf } from "./chat-item.tsx";
 import { groupsOf } from "./days.ts";
 import { moveFocus, SearchField } from "./search-field.tsx";
-import { useNewestChats } from "./use-chats.ts";
+import { useFoundBy, useNewestChats } from "./use-chats.ts";
 
 /** The chats beside the talk. @param current the chat that is open. */
 export function ChatsBeside({ current }: { readonly current: string }) {
@@ -58,6 +58,7 @@ function Chats({ current, close }: ChatsProps) {
   const [isAsked] = useState(takeSearchWish);
   const query = useRested(typed.trim() === "" ? "" : typed.trimStart());
   const chats = useNewestChats(query);
+  const words = useFoundBy(query, chats.isPlaceholderData);
   const rows = chats.data?.chats ?? [];
   const isCurrent = typed.trim() === query.trim() && !chats.isPlaceholderData;
   const [, navigate] = useLocation();
@@ -105,10 +106,10 @@ function Chats({ current, close }: ChatsProps) {
       <div className="beside-list" aria-busy={chats.isPlaceholderData}>
         <QueryError query={chats} />
         {chats.isPending ? <Loading label="Loading the chats" /> : null}
-        {query === "" ? (
+        {words === "" ? (
           <ByDay rows={rows} current={current} isDone={chats.isSuccess} />
         ) : (
-          <Found rows={rows} query={query} isDone={chats.isSuccess && isCurrent} />
+          <Found rows={rows} query={words} isDone={chats.isSuccess && isCurrent} />
         )}
       </div>
       <Link className="hint beside-all" to={query === "" ? "/chats" : `/chats?${asSearch(query)}`}>

@@ -12,7 +12,7 @@ import { unsaidChatId } from "../talk/edit-and-fork.ts";
 import { addressOf, ChatItem } from "./chat-item.tsx";
 import { moveFocus, SearchField } from "./search-field.tsx";
 import { useChatSearch } from "./use-chat-search.ts";
-import { type ChatFilter, useChats } from "./use-chats.ts";
+import { type ChatFilter, useChats, useFoundBy } from "./use-chats.ts";
 
 /** All chats: to find, open, rename, copy and forget them. */
 export function ChatsView() {
@@ -79,6 +79,7 @@ interface ListProps {
 
 function ChatList({ filter, opensFirst }: ListProps) {
   const chats = useChats(filter);
+  const words = useFoundBy(filter.query, chats.isPlaceholderData);
   const [, navigate] = useLocation();
   const list = useRef<HTMLUListElement>(null);
   const rows = chats.data?.pages.flatMap((page) => page.chats) ?? [];
@@ -91,13 +92,13 @@ function ChatList({ filter, opensFirst }: ListProps) {
   if (chats.isError && rows.length === 0) {
     return <ErrorNote error={chats.error} retry={() => void chats.refetch()} />;
   }
-  if (rows.length === 0) return <NoChats filter={filter} />;
+  if (rows.length === 0) return chats.isPlaceholderData ? null : <NoChats filter={filter} />;
   return (
     <>
       <ErrorNote error={chats.error} retry={() => void chats.refetch()} />
       <ul ref={list} className="chat-list" aria-busy={chats.isPlaceholderData}>
         {rows.map((row) => (
-          <ChatItem key={row.chat_id} row={row} query={filter.query} />
+          <ChatItem key={row.chat_id} row={row} query={words} />
         ))}
       </ul>
       <MoreButton list={chats} rows={list}>

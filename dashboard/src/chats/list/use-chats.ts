@@ -1,4 +1,5 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { queryClient, request, usePages } from "../../api/client.ts";
 import { useServerEvent } from "../../api/events.ts";
 import type { ChatList } from "../../api/openapi-types.ts";
@@ -27,6 +28,13 @@ export function useNewestChats(query: string) {
     },
     placeholderData: keepPreviousData,
   });
+}
+
+/** The words that the rows in sight were found by: those before, until the ones for `query` came. */
+export function useFoundBy(query: string, isEarlier: boolean): string {
+  const [words, setWords] = useState(query);
+  if (!isEarlier && words !== query) setWords(query);
+  return words;
 }
 
 function useFreshList(): void {
