@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { column } from "../../../test/support/columns.ts";
 import { faultyDisk } from "../../../test/support/faulty-disk.ts";
+import { hookedDisk } from "../../../test/support/hooked-disk.ts";
 import {
   filesOf,
   momentOf,
@@ -10,6 +11,7 @@ import {
   wholePackages,
 } from "../../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../../test/support/simulated-disk.ts";
+import type { PackageDirectory } from "./package-directory.ts";
 import type { RetentionLimits } from "./retention.ts";
 
 const moments = [1, 2, 3, 4].map((number) => {
@@ -114,6 +116,35 @@ test("a package that only the bucket has, and whose status is damaged, is named 
   await (await disk.open(`${path}/${name}.status.json`, "write")).truncate(20);
   const { deleted, unreadable } = await packages.delete({ chatId: "chat:1" });
   assert.deepEqual([deleted, unreadable], [pick(3), [name]]);
+});
+
+test("a package that leaves for a bucket while it is read is there, or gone, and never damaged", async () => {
+  const answers = new Set<unknown>();
+  const ways: readonly ((from: PackageDirectory, name: string) => Promise<unknown>)[] = [
+    async (from, name) => (await from.list()).packages.find((one) => one.name === name)?.state,
+    async (from, name) =>
+      (await Array.fromAsync(from.owned())).find((one) => one.name === name)?.chatIds[0],
+    async (from, name) => (await from.read(name)).incomplete.length,
+    async (from, name) => (await from.verify(name)).state,
+    async (from, name) => (await from.file(name, "messages.json")).path,
+  ];
+  for (const read of ways) {
+    let calls = 0;
+    for (let at = 1; calls >= at - 1; at++) {
+      const { disk, packages } = await saved({ upload });
+      const [name] = pick(1) as [string];
+      await packages.sent(name);
+      calls = Number.NEGATIVE_INFINITY;
+      const whileRead = hookedDisk(disk, async () => {
+        if (++calls === at) await packages.release(name);
+      });
+      const { packages: from } = await openPackages(whileRead);
+      calls = 0;
+      answers.add(await read(from, name).catch(({ code }) => code));
+    }
+  }
+  const right = ["bucket", "sealed", "chat:1", 0, "whole", "messages.json"];
+  assert.deepEqual(answers, new Set([...right, "THROUGHLINE_NOT_FOUND"]));
 });
 
 test("a deletion that broke off is finished by the next start, also where the status cannot be read", async () => {

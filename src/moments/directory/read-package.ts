@@ -98,6 +98,7 @@ export async function readPackage(from: Directory, name: string): Promise<ReadPa
     incomplete.push({ path: messagesFile, kind: "content", detail: "its messages are damaged" });
   }
   const status = await readStatus(from, name);
+  if (incomplete.length > 0) await assertThere(from, name); // else it left while it was read
   return { manifest, messages: messages ?? [], status, incomplete };
 }
 
@@ -220,14 +221,12 @@ async function entryOf(
   const status = await readStatus(from, name);
   const entry = { name, detail: problem?.detail ?? null, manifest, status, bytes: 0 };
   if (!isFolder) return status?.uploaded.length === 0 ? undefined : { ...entry, state: "bucket" };
-  if (manifest === undefined) {
-    if (!(await isHere(from, name))) return undefined;
-    return { ...entry, state: problem?.kind ?? "damaged" };
-  }
-  const bytes = bytesIn(manifest.files);
-  const there = new Set(await pathsIn(from, manifest));
-  const missing = manifest.files.filter(({ path }) => !there.has(path)).length;
+  const there = new Set(manifest === undefined ? [] : await pathsIn(from, manifest));
+  const missing = manifest?.files.filter(({ path }) => !there.has(path)).length;
+  const bytes = bytesIn(manifest?.files ?? []);
   if (missing === 0) return { ...entry, state: "sealed", bytes };
+  if (!(await isHere(from, name))) return entryOf(from, name, false); // it left while it was read
+  if (missing === undefined) return { ...entry, state: problem?.kind ?? "damaged" };
   return { ...entry, state: "damaged", detail: `${missing} of its files are not there`, bytes };
 }
 
@@ -330,8 +329,8 @@ export class PackageReader {
           : undefined;
       });
       if (read === undefined) {
-        const says = `${name}/${path} is not as it was sealed`;
-        throw corrupt(says);
+        await assertThere(this.#from, name);
+        throw corrupt(`${name}/${path} is not as it was sealed`);
       }
       // By its name: what another machine wrote into a manifest is not what a browser may be told.
       return { path, mediaType: mediaTypeOf(path), ...read };
@@ -358,8 +357,9 @@ export class PackageReader {
   /** Compares every byte of a package with its manifest. @throws `THROUGHLINE_NOT_FOUND` */
   verify(name: string): Promise<Verification> {
     return reaching(name, async () => {
-      await assertThere(this.#from, name);
+      checkName(name);
       const { state, differences } = await verifyFolder(this.#from, name);
+      await assertThere(this.#from, name);
       return { name, state, differences };
     });
   }

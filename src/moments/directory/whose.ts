@@ -63,16 +63,17 @@ export async function ownersHere(
   name: string,
   withMessages: boolean,
 ): Promise<readonly Owners[]> {
-  const noted = (await readStatus(ports, name))?.of;
-  const found = noted === undefined ? [] : [noted];
   const folder = pathOf(ports, name);
   const read = async (file: string) => {
     const bytes = await readIfFile(ports.disk, join(folder, file));
     return bytes === undefined ? [] : jsonOf(bytes, { fatal: false });
   };
   const owners = ownersIn(await read(manifestFile));
+  const words = owners && withMessages ? await read(messagesFile) : undefined;
+  // After the folder: the status of one that leaves for a bucket says whose it is before the folder goes.
+  const noted = (await readStatus(ports, name))?.of;
+  const found = noted === undefined ? [] : [noted];
   if (owners === undefined) return found;
-  const words = withMessages ? await read(messagesFile) : undefined;
   const messages = Array.isArray(words) ? words.map((one) => String(one?.id)) : undefined;
   return [{ ...owners, messages }, ...found];
 }
