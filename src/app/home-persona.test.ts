@@ -27,7 +27,7 @@ for (const [source, file, configured] of rows) {
     const { path, open } = personaIn(t, configured);
     if (file !== undefined) fs.writeFileSync(path, file);
     const texts = { file: "You are Nova.", configuration: configured, "built-in": builtInPersona };
-    const { persona, source: from, default: standard } = open().read();
+    const { persona, source: from, default: standard } = open().state();
     assert.deepEqual([from, persona], [source, texts[source as keyof typeof texts]]);
     assert.equal(standard, configured ?? builtInPersona);
   });

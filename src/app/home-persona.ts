@@ -1,14 +1,9 @@
 import { join } from "node:path";
 import type { Checker } from "../cli/doctor/doctor.ts";
-import { EditedFile, readOwnFile } from "../cli/own-file.ts";
+import { EditedFile, editedBytes, readOwnFile } from "../cli/own-file.ts";
 import type { Settings } from "../cli/settings.ts";
 import { isThroughlineError } from "../core/errors.ts";
 import { type Logger, silentLogger } from "../core/logger.ts";
-
-const personaName = "persona.md";
-
-/** Its bound in bytes: every request carries it. */
-const maxPersonaBytes = 64 * 1024;
 
 /**
  * The persona when none is configured: the stable start of every prompt. Short, so that small
@@ -35,16 +30,11 @@ export const personaChecks: Checker = async (settings) => {
  * The persona of a home: `persona.md`, read again each time, else the `persona` of the configuration, else what is
  * built in. A blank file says nothing, so what stands behind it speaks.
  */
-export class HomePersona {
-  readonly maxBytes = maxPersonaBytes;
-  /** A process that keeps nothing writes no file. */
-  readonly isEditable: boolean;
-  readonly #file: EditedFile;
-  readonly #configured: string | undefined;
-  readonly #logger: Logger;
+export class HomePersona extends EditedFile {
+  readonly #standard: string;
+  readonly #otherwise: "configuration" | "built-in";
   /** What the file last said, when it could be read. */
   #last: string;
-  #reported: string | undefined;
 
   /**
    * @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: the file cannot be read, is larger than 64 KiB, or is not
@@ -54,32 +44,26 @@ export class HomePersona {
     { home, isEphemeral, persona }: Pick<Settings, "home" | "isEphemeral" | "persona">,
     logger: Logger,
   ) {
-    const path = join(home, personaName);
-    this.isEditable = !isEphemeral;
-    this.#file = new EditedFile(path, maxPersonaBytes);
-    this.#configured = persona;
-    this.#logger = logger;
-    this.#last = readOwnFile(path, maxPersonaBytes)?.trim() || (persona ?? builtInPersona);
+    const path = join(home, "persona.md");
+    super(path, logger, !isEphemeral);
+    this.#standard = persona ?? builtInPersona;
+    this.#otherwise = persona === undefined ? "built-in" : "configuration";
+    this.#last = readOwnFile(path, editedBytes)?.trim() || this.#standard;
   }
 
-  /**
-   * What models get now. A file that cannot be used is logged once, and the persona stays what it last
-   * was.
-   */
+  /** What models get now. Where the file cannot be used, the persona stays what it last was. */
   text(): string {
-    return this.read().persona;
+    return this.state().persona;
   }
 
   /** The same, with where it is written, and who answers where the home has no `persona.md`. */
-  read() {
-    const file = this.#file.read();
-    this.#report(file.problem);
+  state() {
+    const file = this.read();
+    this.report(file.problem ?? "");
     const text = file.text?.trim() ?? "";
-    const standard = this.#configured ?? builtInPersona;
-    if (file.problem === undefined) this.#last = text || standard;
-    const otherwise = this.#configured === undefined ? "built-in" : "configuration";
-    const source = text !== "" || file.problem !== undefined ? "file" : otherwise;
-    return { persona: this.#last, source, default: standard, file };
+    if (file.problem === undefined) this.#last = text || this.#standard;
+    const source = text !== "" || file.problem !== undefined ? "file" : this.#otherwise;
+    return { persona: this.#last, source, default: this.#standard, ...this.shown(file) };
   }
 
   /**
@@ -87,14 +71,7 @@ export class HomePersona {
    *
    * @throws ThroughlineError as `EditedFile.write`.
    */
-  write(text: string | undefined, version: string): void {
-    this.#file.write(text === undefined ? undefined : `${text.trim()}\n`, version);
-  }
-
-  #report(problem: string | undefined): void {
-    if (problem !== undefined && problem !== this.#reported) {
-      this.#logger.warn({ problem }, "persona.md cannot be used; the persona stays as it was");
-    }
-    this.#reported = problem;
+  override write(text: string | undefined, version: string) {
+    return super.write(text === undefined ? undefined : `${text.trim()}\n`, version);
   }
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { estimateTokens } from "../core/chat/model-row.ts";
-import { conflict, invalid } from "../core/errors.ts";
+import { invalid } from "../core/errors.ts";
 import type { ServerFeature } from "../server/options.ts";
 import { json, type Router } from "../server/router.ts";
 import { version } from "../server/schemas.ts";
@@ -33,16 +33,9 @@ export function personaRoutes(persona: HomePersona): ServerFeature {
   return (router: Router) => {
     const { isShared } = router.ports.throughline.storage.cluster;
     const view = () => {
-      const { file, ...state } = persona.read();
-      return {
-        ...state,
-        tokens: estimateTokens(Buffer.byteLength(state.persona)),
-        version: file.version,
-        problem: file.problem ?? null,
-        editable: persona.isEditable,
-        this_server_only: isShared,
-        max_bytes: persona.maxBytes,
-      };
+      const state = persona.state();
+      const tokens = estimateTokens(Buffer.byteLength(state.persona));
+      return { ...state, tokens, this_server_only: isShared };
     };
     router.get("/api/persona", {
       id: "getPersona",
@@ -59,11 +52,6 @@ export function personaRoutes(persona: HomePersona): ServerFeature {
         "`version` was read, or this server keeps nothing; nothing was changed.",
       answers: { 200: { says: "The persona as it is now.", schema: personaState } },
       answer: ({ body }) => {
-        if (!persona.isEditable) {
-          throw conflict(
-            "this server keeps nothing. Start it without --ephemeral to edit the persona",
-          );
-        }
         if (body.persona?.trim() === "") {
           throw invalid("persona must have text. Send null to use the default");
         }

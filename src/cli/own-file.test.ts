@@ -5,12 +5,10 @@ import { type TestContext, test } from "node:test";
 import { temporaryDirectory } from "../../test/support/command-line.ts";
 import { EditedFile } from "./own-file.ts";
 
-const maxBytes = 64 * 1024;
-
 function fileIn(t: TestContext, folder = "") {
   const home = temporaryDirectory(t);
   const path = join(home, folder, "persona.md");
-  return { home, path, file: new EditedFile(path, maxBytes) };
+  return { home, path, file: new EditedFile(path) };
 }
 
 test("a file is made with its folder, changed and removed, each from the version that was read", (t) => {

@@ -2,6 +2,7 @@ import fs from "node:fs";
 import { basename, dirname } from "node:path";
 import { conflict, isThroughlineError, unavailable } from "../core/errors.ts";
 import { tooLarge } from "../core/json.ts";
+import { type Logger, silentLogger } from "../core/logger.ts";
 import { misconfigured } from "../core/options.ts";
 import { sha256 } from "../core/sha256.ts";
 import { syncDirectoryNow } from "../core/storage/disk/disk.ts";
@@ -72,24 +73,47 @@ export interface EditedText {
   readonly problem: string | undefined;
 }
 
+/** Most bytes of such a file. */
+export const editedBytes = 64 * 1024;
+
 /** A text file of the home that people edit by hand, and a program may edit too. */
 export class EditedFile {
   readonly #path: string;
-  readonly #maxBytes: number;
+  readonly #name: string;
+  readonly #isEditable: boolean;
+  readonly #logger: Logger;
+  #reported = "";
 
-  constructor(path: string, maxBytes: number) {
+  /** @param isEditable a process that keeps nothing writes no file. */
+  constructor(path: string, logger: Logger = silentLogger, isEditable = true) {
     this.#path = path;
-    this.#maxBytes = maxBytes;
+    this.#name = basename(path);
+    this.#logger = logger;
+    this.#isEditable = isEditable;
   }
 
   read(): EditedText {
     try {
-      return textAs(readOwnFile(this.#path, this.#maxBytes));
+      return textAs(readOwnFile(this.#path, editedBytes));
     } catch (error) {
       if (!isThroughlineError(error)) throw error;
-      const problem = error.message.replace(this.#path, basename(this.#path));
+      const problem = error.message.replace(this.#path, this.#name);
       return { text: undefined, version: "", problem };
     }
+  }
+
+  /** What people who edit it are shown beside the text. */
+  shown({ version, problem }: EditedText) {
+    const editable = this.#isEditable;
+    return { version, problem: problem ?? null, editable, max_bytes: editedBytes };
+  }
+
+  /** Logs a problem, once for as long as it stays the same; "" is none. */
+  protected report(problem: string): void {
+    if (problem !== "" && problem !== this.#reported) {
+      this.#logger.warn({ problem }, `${this.#name} cannot be used as it is`);
+    }
+    this.#reported = problem;
   }
 
   /**
@@ -98,12 +122,16 @@ export class EditedFile {
    * can be read by its owner alone.
    *
    * @param version what the change was made from.
-   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the file has changed since, or cannot be read.
+   * @throws ThroughlineError `THROUGHLINE_CONFLICT`: the file has changed since, cannot be read or is not editable.
    *   `THROUGHLINE_TOO_LARGE`. `THROUGHLINE_UNAVAILABLE`: it cannot be written; nothing was changed.
    */
   write(text: string | undefined, version: string): EditedText {
-    if (text !== undefined && Buffer.byteLength(text) > this.#maxBytes) {
-      throw tooLarge(`this text is larger than ${this.#maxBytes / 1024} KiB`);
+    if (!this.#isEditable) {
+      const name = this.#name;
+      throw conflict(`this server keeps nothing. Start it without --ephemeral to edit ${name}`);
+    }
+    if (text !== undefined && Buffer.byteLength(text) > editedBytes) {
+      throw tooLarge(`this text is larger than ${editedBytes / 1024} KiB`);
     }
     this.#assertIs(version);
     try {
@@ -113,8 +141,7 @@ export class EditedFile {
       syncDirectoryNow(dirname(path));
     } catch (cause) {
       const { code } = cause as NodeJS.ErrnoException;
-      const name = basename(this.#path);
-      throw unavailable(`${name} cannot be written (${code}). Nothing was changed`, cause);
+      throw unavailable(`${this.#name} cannot be written (${code}). Nothing was changed`, cause);
     }
     return textAs(text);
   }
@@ -123,7 +150,7 @@ export class EditedFile {
     const { version: found, problem } = this.read();
     if (problem !== undefined) throw conflict(`${problem}. Correct the file by hand`);
     if (found === version) return;
-    throw conflict(`${basename(this.#path)} was changed since it was read. Read it again`);
+    throw conflict(`${this.#name} was changed since it was read. Read it again`);
   }
 }
 

@@ -8,8 +8,6 @@ import { type EmotionConfiguration, readEmotionConfiguration } from "../emotion/
 
 const emotionsName = "emotions.yaml";
 
-/** Its bound in bytes. The built-in configuration takes 4 KiB. */
-const maxBytes = 64 * 1024;
 /** How often it is read, in milliseconds. */
 const lookEveryMs = 1_000;
 
@@ -62,7 +60,7 @@ export class EmotionsWatch {
 
   constructor(options: EmotionsFileOptions) {
     this.#options = options;
-    this.#file = new EditedFile(join(options.home, emotionsName), maxBytes);
+    this.#file = new EditedFile(join(options.home, emotionsName));
     this.#known = this.#file.read();
     this.#seen = this.#known;
     this.configuration = this.#take(this.#known);

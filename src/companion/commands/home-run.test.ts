@@ -71,7 +71,10 @@ test("the log says which problem refuses the file, and when it is in force again
 /** What is remembered of a home, and the log. */
 async function recall(home: string) {
   const lines: string[] = [];
-  const logger: Logger = { ...silentLogger, warn: (_, message) => lines.push(message) };
+  const logger: Logger = {
+    ...silentLogger,
+    warn: ({ problem }: { readonly problem?: string }) => lines.push(`${problem}`),
+  };
   return { facts: await new FactsFile(home, logger).startupContext(), lines };
 }
 

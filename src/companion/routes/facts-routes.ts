@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { estimateTokens } from "../../core/chat/model-row.ts";
-import { conflict } from "../../core/errors.ts";
 import { json, type Router } from "../../server/router.ts";
 import { version } from "../../server/schemas.ts";
 import type { FactsFile } from "../commands/facts-file.ts";
@@ -20,18 +19,16 @@ const factsBody = () =>
 export function addFactsRoutes(router: Router, facts: FactsFile): void {
   const { isShared } = router.ports.throughline.storage.cluster;
   const view = () => {
-    const { text = "", version, problem } = facts.read();
+    const file = facts.read();
+    const { text = "" } = file;
     return {
       facts: text,
       lines: factLines(text).map(({ text, used }) => {
         return { text, used, tokens: estimateTokens(Buffer.byteLength(text)) };
       }),
       tokens: text.trim() === "" ? 0 : estimateTokens(Buffer.byteLength(factsText(text))),
-      version,
-      problem: problem ?? null,
-      editable: facts.isEditable,
+      ...facts.shown(file),
       this_server_only: isShared,
-      max_bytes: facts.maxBytes,
       max_characters: factsChars,
     };
   };
@@ -50,9 +47,6 @@ export function addFactsRoutes(router: Router, facts: FactsFile): void {
       "`version` was read, or this server keeps nothing; nothing was changed.",
     answers: answer("The facts as they are now.", "factsState"),
     answer: ({ body }) => {
-      if (!facts.isEditable) {
-        throw conflict("this server keeps nothing. Start it without --ephemeral to edit the facts");
-      }
       facts.write(body.facts, body.version);
       return json(view());
     },
