@@ -1,15 +1,12 @@
-import { open, readdir, realpath, unlink } from "node:fs/promises";
+import fs from "node:fs/promises";
 import { basename, dirname, join, resolve, sep } from "node:path";
+import { randomId } from "../core/ids.ts";
+import { isRunning } from "../core/storage/files/file-ports.ts";
 import { Failed, isErrno, systemReason, wrongUsage } from "./failure.ts";
 
 /** Makes an error that is about the path after `--out` say so. Any other error stays as it is. */
 export function wrongOut(out: string, cause: unknown): unknown {
-  if (!isAbout(out, cause)) return cause;
-  return new Failed(`${out} cannot be written: ${systemReason(cause)}`, {
-    code: "THROUGHLINE_CONFIGURATION",
-    wayOut: "Pass another --out, in an existing folder that you can write to.",
-    cause,
-  });
+  return isAbout(out, cause) ? notWritten(out, cause) : cause;
 }
 
 /** Whether the error is about `--out`, and not about what is read to write it. */
@@ -20,38 +17,72 @@ function isAbout(out: string, error: unknown): boolean {
   return failed.startsWith(wanted) || wanted.startsWith(failed + sep);
 }
 
+const notWritten = (out: string, cause: unknown) =>
+  new Failed(`${out} cannot be written: ${systemReason(cause)}`, {
+    code: "THROUGHLINE_CONFIGURATION",
+    wayOut: "Pass another --out, in an existing folder that you can write to.",
+    cause,
+  });
+
+/** How a file is named until it is whole: by the process that writes it. */
+const temporaryName = /^\.throughline-export-(\d+)-[0-9a-z]{18}\.tmp$/;
+
+/** Removes what exports that were killed left in a folder. */
+export async function removeLeftovers(folder: string): Promise<void> {
+  for (const entry of await fs.readdir(folder, { withFileTypes: true })) {
+    const [, pid] = temporaryName.exec(entry.name) ?? [];
+    const isLeft = pid !== undefined && entry.isFile() && !isRunning(Number(pid));
+    if (isLeft) await fs.rm(join(folder, entry.name), { force: true });
+  }
+}
+
 /**
- * Writes a new file, in bounded memory: all of it or none, readable by this user alone, and synced.
+ * Writes a file in bounded memory: whole or not at all, readable by this user alone, and synced.
  *
- * Rejects with the reason of `signal` after an abort.
+ * Rejects as the pieces do, and with the reason of `signal` after an abort.
+ * @param force overwrites an existing file.
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something is there already; it stays as it is.
  *   `THROUGHLINE_CONFIGURATION`: nothing can be written there.
  */
-export async function writeNewFile(
+export async function writeWhole(
   path: string,
   pieces: AsyncIterable<string>,
-  signal: AbortSignal,
+  { force = false, signal }: { readonly force?: boolean; readonly signal: AbortSignal },
 ): Promise<void> {
-  const file = await open(path, "wx", 0o600).catch((cause: unknown) => {
-    if (!isErrno(cause, "EEXIST")) throw wrongOut(path, cause);
-    throw new Failed(`${path} already exists`, {
-      code: "THROUGHLINE_CONFLICT",
-      wayOut: "Pass a new file name with --out. Nothing was overwritten.",
-      cause,
-    });
+  const temporary = join(dirname(path), `.throughline-export-${process.pid}-${randomId()}.tmp`);
+  const file = await fs.open(temporary, "wx", 0o600).catch((cause) => {
+    throw notWritten(path, cause);
   });
   try {
-    for await (const piece of pieces) {
-      signal.throwIfAborted();
-      await file.writeFile(piece);
+    try {
+      for await (const piece of pieces) {
+        signal.throwIfAborted();
+        await file.writeFile(piece);
+      }
+      await file.sync();
+    } finally {
+      await file.close();
     }
-    await file.sync();
-  } catch (error) {
-    await unlink(path).catch(() => undefined); // the error that stopped it is the news
-    throw error;
+    signal.throwIfAborted();
+    await (force ? fs.rename(temporary, path) : addName(temporary, path));
+  } catch (cause) {
+    if (!isErrno(cause, "EEXIST")) throw cause;
+    throw new Failed(`${path} already exists`, {
+      code: "THROUGHLINE_CONFLICT",
+      wayOut: "Pass another --out. Nothing was overwritten.",
+      cause,
+    });
   } finally {
-    await file.close();
+    await fs.rm(temporary, { force: true });
   }
+}
+
+/** Gives a file another name, unless that is taken. Some file systems, as of memory sticks, have no links. */
+async function addName(path: string, name: string): Promise<void> {
+  await fs.link(path, name).catch((error) => {
+    if (!isErrno(error, "EPERM", "ENOTSUP", "ENOSYS")) throw error;
+    return fs.copyFile(path, name, fs.constants.COPYFILE_EXCL);
+  });
 }
 
 /** Keeps `--out` away from the companion's own files. */
@@ -68,12 +99,12 @@ export async function placeToHome(
   path: string,
   home: string,
 ): Promise<"same" | "inside" | "outside"> {
-  const names = await readdir(home).catch((error: unknown) => {
+  const names = await fs.readdir(home).catch((error: unknown) => {
     if (!isErrno(error, "ENOENT", "ENOTDIR")) throw error;
   });
   if (names === undefined) return "outside";
   const place = await realPlace(resolve(path));
-  const own = await realpath(home);
+  const own = await fs.realpath(home);
   if (place === own) return "same";
   const folders = await Promise.all(names.map((name) => realPlace(join(home, name))));
   const all = [own, ...folders.filter((folder) => !isIn(own, folder))];
@@ -84,7 +115,7 @@ const isIn = (path: string, folder: string) => `${path}${sep}`.startsWith(`${fol
 
 /** The real path, of what is not there the one that it would have. */
 async function realPlace(path: string): Promise<string> {
-  const real = await realpath(path).catch(() => undefined);
+  const real = await fs.realpath(path).catch(() => undefined);
   if (real !== undefined || dirname(path) === path) return real ?? path;
   return join(await realPlace(dirname(path)), basename(path));
 }

@@ -1,7 +1,8 @@
+import { dirname } from "node:path";
 import type { z } from "zod";
 import { counted, json, localTime, table } from "../../cli/format.ts";
 import { type Io, tell, untilStopped, write } from "../../cli/io.ts";
-import { assertOutsideHome, writeNewFile } from "../../cli/out-path.ts";
+import { assertOutsideHome, removeLeftovers, writeWhole } from "../../cli/out-path.ts";
 import type { Routes } from "../../cli/routes.ts";
 import type { Flags, Settings } from "../../cli/settings.ts";
 import type { ChatFormat } from "../../core/chat/chat-formats.ts";
@@ -217,6 +218,7 @@ export async function exportChat({
     for await (const piece of pieces) await write(io.output, piece);
     return;
   }
-  await untilStopped(io, (signal) => writeNewFile(out, pieces, signal));
+  await untilStopped(io, (signal) => writeWhole(out, pieces, { signal }));
+  await removeLeftovers(dirname(out));
   await tell(io, `Written: ${out}`);
 }

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fakeIo, Process, runCli, temporaryDirectory } from "../../../test/support/command-line.ts";
+import { systemError } from "../../../test/support/system-error.ts";
 import { openThroughline } from "../../core/throughline.ts";
 
 /** A home with a chat that takes a while to write, and a folder to write it into. */
@@ -31,10 +32,12 @@ function whenFilled(t: TestContext, folder: string, then: () => void): void {
   t.after(() => clearInterval(timer));
 }
 
-for (const args of [
-  ["export", "--format", "throughline", "--out", "."],
-  ["sessions", "export", "local:me", "--out", "me.jsonl"],
-]) {
+const exports = [
+  [["export", "--format", "throughline", "--out", "."], "local_me.jsonl"],
+  [["sessions", "export", "local:me", "--out", "me.jsonl"], "me.jsonl"],
+] as const;
+
+for (const [args] of exports) {
   test(`Ctrl-C in the middle of ${args.join(" ")} ends it with 130 and leaves no file`, async (t) => {
     const { home, out } = await longChat(t);
     const io = fakeIo();
@@ -49,23 +52,38 @@ for (const args of [
   });
 }
 
-test("what a killed export left is removed by the next one, and nothing else", async (t) => {
+for (const [args, name] of exports) {
+  test(`what a killed ${args[0]} left is no file of that name, and is removed by the next one, and nothing else`, async (t) => {
+    const { home, out } = await longChat(t);
+    const line = [...args.slice(0, -1), join(out, args.at(-1) ?? "")];
+    const killed = new Process(t, line, { home });
+    whenFilled(t, out, () => killed.child.kill("SIGKILL"));
+    await killed.ended();
+    const [left = ""] = fs.readdirSync(out);
+    const of = (pid: number | undefined, end = ".tmp") =>
+      `.throughline-export-${pid}-0123456789abcdefgh${end}`;
+    const { pid } = killed.child;
+    assert.match(left, new RegExp(`^\\.throughline-export-${pid}-[0-9a-z]{18}\\.tmp$`));
+    const others = [".0123456789abcdefgh.tmp", of(process.ppid), of(pid, ".bak")];
+    for (const name of others) fs.writeFileSync(join(out, name), "mine");
+    fs.mkdirSync(join(out, of(pid)));
+    // A container gives each run the same number.
+    fs.writeFileSync(join(out, of(process.pid)), "left");
+    const { code, err } = await runCli(line, { home });
+    assert.equal(code, 0, err);
+    assert.deepEqual(fs.readdirSync(out).sort(), [...others, of(pid), name].sort());
+  });
+}
+
+test("where a file system has no links a file is written, and none is overwritten", async (t) => {
   const { home, out } = await longChat(t);
-  const args = ["export", "--format", "throughline", "--out", out];
-  const killed = new Process(t, args, { home });
-  whenFilled(t, out, () => killed.child.kill("SIGKILL"));
-  await killed.ended();
-  const [left = ""] = fs.readdirSync(out);
-  const of = (pid: number | undefined, end = ".tmp") =>
-    `.throughline-export-${pid}-0123456789abcdefgh${end}`;
-  const { pid } = killed.child;
-  assert.match(left, new RegExp(`^\\.throughline-export-${pid}-[0-9a-z]{18}\\.tmp$`));
-  const others = [".0123456789abcdefgh.tmp", of(process.ppid), of(pid, ".bak")];
-  for (const name of others) fs.writeFileSync(join(out, name), "mine");
-  fs.mkdirSync(join(out, of(pid)));
-  // A container gives each run the same number.
-  fs.writeFileSync(join(out, of(process.pid)), "left");
-  const { code, err } = await runCli(args, { home });
-  assert.equal(code, 0, err);
-  assert.deepEqual(fs.readdirSync(out).sort(), [...others, of(pid), "local_me.jsonl"].sort());
+  const link = async () => {
+    throw systemError("EPERM", { name: "link" });
+  };
+  t.mock.method(fs.promises, "link", link);
+  const line = ["sessions", "export", "local:me", "--out", join(out, "me.jsonl")];
+  assert.equal((await runCli(line, { home })).code, 0);
+  const { code, err } = await runCli(line, { home });
+  assert.deepEqual([code, fs.readdirSync(out)], [1, ["me.jsonl"]]);
+  assert.match(err, /already exists/);
 });
