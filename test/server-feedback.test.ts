@@ -1,23 +1,14 @@
 // Reactions over HTTP: consent, feeds, receipts, packages, and who may not.
 import assert from "node:assert/strict";
-import {
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { registerHooks } from "node:module";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import sharp from "sharp";
 import type { ToolCall } from "../src/core/chat/message.ts";
 import { silentLogger } from "../src/core/logger.ts";
 import { realDisk } from "../src/core/storage/disk/disk.ts";
-import { openThroughline, type ThroughlineOptions } from "../src/core/throughline.ts";
+import type { ThroughlineOptions } from "../src/core/throughline.ts";
 import { systemTimers } from "../src/core/timers.ts";
 import type { Turn } from "../src/core/turns/turn.ts";
 import { checkMoments } from "../src/moments/checks/moments.ts";
@@ -25,15 +16,15 @@ import type { MomentsOptions } from "../src/moments/options.ts";
 import { readManifest, writeManifest } from "../src/moments/package/manifest.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
-import { momentsRoutes } from "../src/moments/routes.ts";
 import { offerSkills } from "../src/moments/start-moments.ts";
 import * as answers from "../src/server/answer-schemas.ts";
 import { events as serverEvents } from "../src/server/event-schemas.ts";
-import { bucket, started } from "./support/moments-home.ts";
+import { bucket } from "./support/moments-home.ts";
 import { samplePackage } from "./support/s3/sample-package.ts";
+import { servedMoments } from "./support/served-moments.ts";
 import {
   assertDescribed,
-  companion,
+  type companion,
   eventsOf,
   jsonOf,
   me,
@@ -43,24 +34,14 @@ import { systemError } from "./support/system-error.ts";
 
 async function withMoments(
   t: TestContext,
-  script: Parameters<typeof companion>[0] = [["Knock, knock"]],
-  options: Partial<MomentsOptions> = {},
+  script?: Parameters<typeof companion>[0],
+  moments: Partial<MomentsOptions> = {},
   ports: Partial<ThroughlineOptions> = {},
 ) {
-  const home = mkdtempSync(join(tmpdir(), "throughline-feedback-"));
-  const target = { provider: "scripted", model: "scripted" };
-  const throughline = await openThroughline({ home, ...target, ...ports });
-  const persona = "You are kind.";
-  const moments = await started(throughline, { consent: undefined, persona, ...options });
-  const c = await companion(script, { throughline, features: [momentsRoutes(moments)] });
-  t.after(async () => {
-    await c.server.close();
-    await throughline.close();
-    rmSync(home, { recursive: true, force: true });
-  });
+  const c = await servedMoments(t, script, { moments, ports });
   const feed = (path: string, type: string, body: Uint8Array) =>
     c.ask(path, { method: "POST", headers: { "content-type": type }, body: body as never });
-  return { ...c, home, moments, feed };
+  return { ...c, feed };
 }
 
 const agreed = { messages: true, frames: true, audio: true, wording: consentWording };

@@ -1,6 +1,6 @@
 // What is appended is heard as if it had been said in a turn. No model is asked.
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -12,14 +12,12 @@ import { mcpRoutes } from "../src/adapters/mcp/routes.ts";
 import { ThroughlineSession } from "../src/adapters/openai/session.ts";
 import { systemClock } from "../src/core/clock.ts";
 import { type Extension, noPart } from "../src/core/extension.ts";
-import { openThroughline } from "../src/core/throughline.ts";
-import { momentsRoutes } from "../src/moments/routes.ts";
 import { recallWords } from "../src/moments/start-moments.ts";
 import * as answers from "../src/server/answer-schemas.ts";
 import { awake, runOf } from "./support/awake.ts";
 import { killed } from "./support/killed.ts";
-import { started } from "./support/moments-home.ts";
-import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
+import { servedMoments } from "./support/served-moments.ts";
+import { jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
 const chat = "local:me";
 const append = `${me}/append`;
@@ -30,26 +28,13 @@ const newHome = () => mkdtempSync(join(tmpdir(), "throughline-hearing-"));
 
 /** A companion with feelings and moments, in a home, over HTTP. */
 async function hearing(t: TestContext, home = newHome()) {
-  const target = { provider: "scripted", model: "scripted" };
-  const throughline = await openThroughline({ home, ...target });
-  const run = await awake()(throughline);
-  const moments = await started(throughline, { consent: undefined });
-  const features = [...run, momentsRoutes(moments), mcpRoutes(undefined)];
-  const c = await companion([], { throughline, features });
-  let ended: Promise<unknown> | undefined;
-  const end = () => {
-    ended ??= c.server.close().then(() => throughline.close());
-    return ended;
-  };
-  t.after(async () => {
-    await end();
-    rmSync(home, { recursive: true, force: true });
-  });
+  const features = [mcpRoutes(undefined)];
+  const c = await servedMoments(t, [], { home, features, addFeatures: awake() });
   /** Not the anger: it fades within a second, which a busy machine takes. */
   const felt = async () => {
     const now = systemClock.now();
     const span = { from: now - 600_000, to: now + 1, points: 2 };
-    return (await runOf({ throughline }).moodCourse(span)).events;
+    return (await runOf(c).moodCourse(span)).events;
   };
   /** What each of those that hear has by now. */
   const heard = async () => ({
@@ -59,13 +44,13 @@ async function hearing(t: TestContext, home = newHome()) {
   });
   /** Of `session.json`, once the run has ended. */
   const conversation = async () => {
-    await end();
+    await c.end();
     const document = JSON.parse(readFileSync(join(home, "session", "session.json"), "utf8"));
     return document.conversation.map(
       ({ role, text }: Record<string, string>) => `${role}: ${text}`,
     );
   };
-  return { ...c, moments, heard, conversation };
+  return { ...c, heard, conversation };
 }
 
 const nothing = [[], 0, 0];

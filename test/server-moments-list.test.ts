@@ -1,24 +1,17 @@
 // The list of packages over HTTP: filtered, and page by page.
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import sharp from "sharp";
-import { openThroughline } from "../src/core/throughline.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
-import { momentsRoutes } from "../src/moments/routes.ts";
-import { started } from "./support/moments-home.ts";
-import { type Companion, companion, jsonOf, problemOf } from "./support/server-fixture.ts";
+import { servedMoments } from "./support/served-moments.ts";
+import { jsonOf, problemOf } from "./support/server-fixture.ts";
 
-const home = mkdtempSync(join(tmpdir(), "throughline-list-"));
-
-async function served(): Promise<Companion> {
-  const throughline = await openThroughline({ home, provider: "scripted", model: "scripted" });
-  const moments = await started(throughline, { consent: undefined, persona: "You are kind." });
-  const script = [["Green"], ["Blue"]];
-  const c = await companion(script, { throughline, features: [momentsRoutes(moments)] });
+async function served() {
+  const c = await servedMoments({ after }, [["Green"], ["Blue"]]);
+  const { moments } = c;
   const react = async (sentiment: string, what: string, more: object = {}) =>
     jsonOf(await c.post("/api/feedback", { sentiment, what, ...more }), 201);
   await jsonOf(await c.say("Tea?"), 200);
@@ -34,12 +27,7 @@ async function served(): Promise<Companion> {
   return c;
 }
 const c = await served();
-
-after(async () => {
-  await c.server.close();
-  await c.throughline.close();
-  rmSync(home, { recursive: true, force: true });
-});
+const { home } = c;
 
 const all = ["Blue sky", "Green tea", "blue"];
 

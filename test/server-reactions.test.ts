@@ -1,38 +1,23 @@
 // The reaction that a message has: one at most, over restarts, kills, two clicks at once, and in a bucket alone.
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { openThroughline } from "../src/core/throughline.ts";
 import type { MomentsOptions } from "../src/moments/options.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import * as schemas from "../src/moments/routes/answer-schemas.ts";
-import { momentsRoutes } from "../src/moments/routes.ts";
-import { agreed, bucket, started } from "./support/moments-home.ts";
-import { companion, eventsOf, jsonOf, until } from "./support/server-fixture.ts";
+import { agreed, bucket } from "./support/moments-home.ts";
+import { servedMoments } from "./support/served-moments.ts";
+import { eventsOf, jsonOf, until } from "./support/server-fixture.ts";
 
 type Sentiment = "positive" | "negative";
 
-/** Starts a companion with moments in a home; `end` ends it. */
-async function serving(home: string, options: Partial<MomentsOptions>) {
-  const throughline = await openThroughline({ home, provider: "scripted", model: "scripted" });
-  const moments = await started(throughline, { consent: undefined, ...options });
-  const c = await companion([["Knock, knock"]], {
-    throughline,
-    features: [momentsRoutes(moments)],
-  });
-  const end = async () => {
-    await c.server.close();
-    await throughline.close();
-  };
-  return { ...c, moments, end };
-}
-
 /** A home with an answer in the chat `local:me`, that can be started again. */
 async function world(t: TestContext, options: Partial<MomentsOptions> = {}) {
-  const home = mkdtempSync(join(tmpdir(), "throughline-reactions-"));
-  let c = await serving(home, options);
+  const serving = (home?: string) =>
+    servedMoments({ after: () => undefined }, undefined, { home, moments: options });
+  let c = await serving();
+  const { home } = c;
   t.after(async () => {
     await c.end();
     rmSync(home, { recursive: true, force: true });
@@ -52,7 +37,7 @@ async function world(t: TestContext, options: Partial<MomentsOptions> = {}) {
   const status = async (name: string) => c.moments.packages.status(name);
   const restart = async () => {
     await c.end();
-    c = await serving(home, options);
+    c = await serving(home);
   };
   return { home, react, reactions, status, restart, now: () => c };
 }

@@ -1,49 +1,36 @@
 // A pat: what the companion feels, what its model is told, and what a rule makes of it.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { factsOf } from "../src/app/companion.ts";
 import { follow, recordPat } from "../src/app/moments.ts";
-import { openThroughline } from "../src/core/throughline.ts";
 import type { MomentsOptions } from "../src/moments/options.ts";
-import { momentsRoutes } from "../src/moments/routes.ts";
-import { awakeCompanion } from "./support/awake.ts";
-import { started } from "./support/moments-home.ts";
+import { awake, runOf } from "./support/awake.ts";
+import { servedMoments } from "./support/served-moments.ts";
 import { companion, jsonOf, me, problemOf } from "./support/server-fixture.ts";
 
 type Script = Parameters<typeof companion>[0];
 
-async function awake(t: TestContext, script: Script, options: Partial<MomentsOptions> = {}) {
-  const home = mkdtempSync(join(tmpdir(), "throughline-touch-"));
-  const throughline = await openThroughline({ home, provider: "scripted", model: "script-1" });
+async function awakeAt(t: TestContext, script: Script, options: Partial<MomentsOptions> = {}) {
   let hurtful: (text: string) => readonly string[] = () => [];
-  const told = { persona: "You are kind.", hurtful: (text: string) => hurtful(text) };
-  const moments = await started(throughline, { consent: undefined, ...told, ...options });
-  const c = await awakeCompanion(script, {
-    throughline,
-    features: [momentsRoutes(moments)],
-    onPat: (chatId) => recordPat(moments, chatId),
+  const c = await servedMoments(t, script, {
+    moments: { hurtful: (text: string) => hurtful(text), ...options },
+    addFeatures: (throughline, moments) =>
+      awake({}, { onPat: (chatId) => recordPat(moments, chatId) })(throughline),
   });
-  const facts = factsOf(c.run);
+  const run = runOf(c);
+  const facts = factsOf(run);
   assert.ok(facts.hurtful);
   hurtful = facts.hurtful;
-  follow(moments.recorder, facts);
-  t.after(async () => {
-    await c.server.close();
-    await throughline.close();
-    rmSync(home, { recursive: true, force: true });
-  });
-  return { ...c, moments };
+  follow(c.moments.recorder, facts);
+  return { ...c, run };
 }
 
-const settled = async (c: Awaited<ReturnType<typeof awake>>) => {
+const settled = async (c: Awaited<ReturnType<typeof awakeAt>>) => {
   await c.turns.running("local:me")?.done;
 };
 
 test("a light pat is felt, and nobody is told", async (t) => {
-  const c = await awake(t, [["Hi"]]);
+  const c = await awakeAt(t, [["Hi"]]);
   await c.say("Hello");
   const before = c.run.emotions.feeling().levels["joy"] ?? 0;
   const { event, hint, state } = await jsonOf(await c.post("/api/touch", { level: 1 }), 200);
@@ -53,7 +40,7 @@ test("a light pat is felt, and nobody is told", async (t) => {
 });
 
 test("a long pat is felt, and the model is told in a turn of its own, marked as nobody's words", async (t) => {
-  const c = await awake(t, [["Knock, knock"], ["Mmh, thank you"]]);
+  const c = await awakeAt(t, [["Knock, knock"], ["Mmh, thank you"]]);
   await c.say("Tell me a joke");
   const told = await jsonOf(await c.post("/api/touch", { level: 2 }), 200);
   assert.deepEqual([told.event, told.hint, told.chat_id], ["pat_level2", "told", "local:me"]);
@@ -78,7 +65,7 @@ test("a long pat is felt, and the model is told in a turn of its own, marked as 
 
 test("a second long pat while the hint of the first one waits adds nothing", async (t) => {
   const gate = Promise.withResolvers<void>();
-  const c = await awake(t, [["Hi"], [{ type: "wait", until: gate.promise }, "Mmh"]]);
+  const c = await awakeAt(t, [["Hi"], [{ type: "wait", until: gate.promise }, "Mmh"]]);
   await c.say("Hello");
   const first = await jsonOf(await c.post("/api/touch", { level: 2 }), 200);
   const second = await jsonOf(await c.post("/api/touch", { level: 2, chat_id: "local:me" }), 200);
@@ -89,7 +76,7 @@ test("a second long pat while the hint of the first one waits adds nothing", asy
 });
 
 test("the same Idempotency-Key is the same touch, while it is told of and afterwards", async (t) => {
-  const c = await awake(t, [["Hi"], ["Mmh"], ["Mmh again"]]);
+  const c = await awakeAt(t, [["Hi"], ["Mmh"], ["Mmh again"]]);
   await c.say("Hello");
   const send = (body: object, key: string) =>
     c.post("/api/touch", body, { "idempotency-key": key });
@@ -111,7 +98,7 @@ test("the same Idempotency-Key is the same touch, while it is told of and afterw
 });
 
 test("with rules on, a long pat is a package of the last answer; a second one within 30 s is none", async (t) => {
-  const c = await awake(t, [["Knock, knock"], ["Mmh"], ["Mmh"]], { autoRecord: true });
+  const c = await awakeAt(t, [["Knock, knock"], ["Mmh"], ["Mmh"]], { autoRecord: true });
   await c.say("Tell me a joke");
   const { recorded } = await jsonOf(await c.post("/api/touch", { level: 2 }), 200);
   const again = await jsonOf(await c.post("/api/touch", { level: 2 }), 200);
@@ -126,7 +113,7 @@ test("with rules on, a long pat is a package of the last answer; a second one wi
 });
 
 test("with rules on, words that hurt are a package that names them, about the answer before", async (t) => {
-  const c = await awake(t, [["I like rain"], ["Oh"]], { autoRecord: true });
+  const c = await awakeAt(t, [["I like rain"], ["Oh"]], { autoRecord: true });
   const names: string[] = [];
   c.moments.onEvent(({ type, receipt }) => {
     if (type === "feedback.durable") names.push(receipt.name);
@@ -140,7 +127,7 @@ test("with rules on, words that hurt are a package that names them, about the an
 });
 
 test("rules are off unless somebody turns them on", async (t) => {
-  const c = await awake(t, [["Hi"], ["Mmh"], ["Oh"]]);
+  const c = await awakeAt(t, [["Hi"], ["Mmh"], ["Oh"]]);
   await c.say("Hello");
   const { recorded } = await jsonOf(await c.post("/api/touch", { level: 2 }), 200);
   await c.say("You are stupid");
@@ -150,7 +137,7 @@ test("rules are off unless somebody turns them on", async (t) => {
 });
 
 test("a touch of no known level is refused; in a chat that is not there it is 404, and without a companion too", async (t) => {
-  const c = await awake(t, []);
+  const c = await awakeAt(t, []);
   for (const body of [{}, { level: 3 }, { level: "2" }, { level: 2, more: 1 }]) {
     await problemOf(await c.post("/api/touch", body), 400, "THROUGHLINE_INVALID");
   }
@@ -160,7 +147,7 @@ test("a touch of no known level is refused; in a chat that is not there it is 40
   await problemOf(await nobody.post("/api/touch", { level: 1 }), 404, "THROUGHLINE_NOT_FOUND");
 });
 
-async function nameIn(c: Awaited<ReturnType<typeof awake>>): Promise<string> {
+async function nameIn(c: Awaited<ReturnType<typeof awakeAt>>): Promise<string> {
   for (;;) {
     const [found] = (await c.moments.packages.list()).packages;
     if (found !== undefined) return found.name;
@@ -168,7 +155,7 @@ async function nameIn(c: Awaited<ReturnType<typeof awake>>): Promise<string> {
   }
 }
 
-async function untilSaved(c: Awaited<ReturnType<typeof awake>>, name: string) {
+async function untilSaved(c: Awaited<ReturnType<typeof awakeAt>>, name: string) {
   while (!(await c.moments.packages.has(name))) await new Promise((done) => setImmediate(done));
   return c.moments.packages.read(name);
 }

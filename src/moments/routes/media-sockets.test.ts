@@ -1,16 +1,13 @@
 // Pictures and sound over the router: by WebSocket, by HTTP, and who may not.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { unpackTar } from "modern-tar";
 import sharp from "sharp";
 import { WebSocket } from "ws";
+import { servedMoments } from "../../../test/support/served-moments.ts";
 import {
-  companion,
   eventsOf,
   type FixtureOptions,
   jsonOf,
@@ -18,12 +15,9 @@ import {
   until,
 } from "../../../test/support/server-fixture.ts";
 import { systemClock } from "../../core/clock.ts";
-import { openThroughline } from "../../core/throughline.ts";
 import { resolvePort } from "../../server/options.ts";
 import { type Address, openPort, type Port } from "../../server/port.ts";
 import { consentWording } from "../record/consent.ts";
-import { momentsRoutes } from "../routes.ts";
-import { startMoments } from "../start-moments.ts";
 import { mediaTar } from "./media-routes.ts";
 import {
   type BufferState,
@@ -41,27 +35,12 @@ async function listening(
   options: FixtureOptions = {},
   at: Partial<Address> | Port = { port: 0 },
 ) {
-  const home = mkdtempSync(join(tmpdir(), "throughline-media-"));
-  const target = { provider: "scripted", model: "scripted" };
-  const throughline = await openThroughline({ home, ...target });
-  const software = { name: "throughline", version: "0.0.0" };
-  const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
-  const c = await companion([], {
-    throughline,
-    features: [momentsRoutes(moments)],
-    clock: systemClock,
-    ...options,
-  });
+  const c = await servedMoments(t, [], { clock: systemClock, ...options });
   const { port } = await c.listen(at);
-  t.after(async () => {
-    await c.server.close();
-    await throughline.close();
-    rmSync(home, { recursive: true, force: true });
-  });
   const open = (headers: Record<string, string> = {}) => {
     return new WebSocket(`ws://127.0.0.1:${port}/api/media`, { headers });
   };
-  return { ...c, port, moments, open };
+  return { ...c, port, open };
 }
 
 /** Agreed to, and with one WebSocket open. */
