@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { Responder } from "../src/core/models/responder.ts";
 import { seededRandom } from "../src/testing/random.ts";
-import { heldPlace, mortal, pass, process, until } from "./support/cluster-world.ts";
+import { heldPlace, heldTwo, mortal, pass, process, until } from "./support/cluster-world.ts";
 import { type ScriptedStep, scriptedResponder } from "./support/scripted-responder.ts";
 import { eventsOf } from "./support/server-fixture.ts";
 
@@ -20,18 +20,13 @@ async function transcript({ chats }: Awaited<ReturnType<typeof process>>) {
 
 /** Two processes; the first is in a turn of which a word came. */
 async function cutOff() {
-  const place = heldPlace();
-  const { clock } = place;
-  const [first, second] = [place.open(), place.open()];
-  const dying = mortal(first.storage);
-  const a = await process(dying, { clock, model: scriptedResponder([["Once ", hang]]) });
-  const b = await process(second.storage, {
-    clock,
-    model: scriptedResponder([["Twice"], ["Again"]]),
-  });
-  const turn = a.turns.submit(chat, { id: "m1", content: "Tell me" });
+  const w = await heldTwo(
+    { model: scriptedResponder([["Once ", hang]]) },
+    { model: scriptedResponder([["Twice"], ["Again"]]) },
+  );
+  const turn = w.a.turns.submit(chat, { id: "m1", content: "Tell me" });
   for await (const { type } of turn.progress()) if (type === "text") break;
-  return { ...place, a, b, turn, timers: { a: first.timers, b: second.timers }, kill: dying.kill };
+  return { ...w, turn };
 }
 
 test("a turn whose process died is open, is no longer running when its lease lapsed, and is taken up by answer", async () => {
@@ -80,16 +75,15 @@ test("a process that knows that it lost its lease stops its model and stores not
 });
 
 test("C6: a process that wakes with its model's answer, before any timer of it, is refused and stores nothing", async () => {
-  const place = heldPlace();
-  const { clock } = place;
-  const [first, second] = [place.open(), place.open()];
   const gate = Promise.withResolvers<void>();
   const late = scriptedResponder([["Too late", { type: "wait", until: gate.promise }]]);
-  const a = await process(first.storage, { clock, model: late });
-  const b = await process(second.storage, { clock, model: scriptedResponder([["In time"]]) });
+  const { a, b, clock, timers } = await heldTwo(
+    { model: late },
+    { model: scriptedResponder([["In time"]]) },
+  );
   const turn = a.turns.submit(chat, { id: "m1", content: "Tell me" });
   await until(() => late.requests.length === 1);
-  await pass(clock, 10_500, second.timers);
+  await pass(clock, 10_500, timers.b);
   const other = b.turns.submit(chat, { id: "m1", content: "Tell me" });
   assert.equal((await other.done).assistant?.content, "In time");
   gate.resolve(); // no timer of the first process has run since
@@ -242,29 +236,16 @@ const found: ScriptedStep = {
 
 /** Two processes; the first is in a turn that has called a tool, and does the rest later. */
 async function cutOffInTool(...rest: readonly ScriptedStep[]) {
-  const place = heldPlace();
-  const { clock } = place;
-  const [first, second] = [place.open(), place.open()];
-  const dying = mortal(first.storage);
-  const a = await process(dying, { clock, model: scriptedResponder([[called, ...rest]]) });
   const model = scriptedResponder([["It rains"]]);
-  const b = await process(second.storage, { clock, model });
-  const turn = a.turns.submit(chat, { id: "m1", content: "Weather?" });
+  const w = await heldTwo({ model: scriptedResponder([[called, ...rest]]) }, { model });
+  const turn = w.a.turns.submit(chat, { id: "m1", content: "Weather?" });
   const steps = rest[0] === found ? 2 : 1;
   let stored = 0;
   for await (const { type } of turn.progress()) {
     if (type === "message") stored++;
     if (stored === steps) break;
   }
-  return {
-    clock,
-    a,
-    b,
-    turn,
-    model,
-    timers: { a: first.timers, b: second.timers },
-    kill: dying.kill,
-  };
+  return { ...w, turn, model };
 }
 
 test("a turn of a process that died after a tool returned continues elsewhere after the result", async () => {

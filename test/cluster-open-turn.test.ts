@@ -3,21 +3,16 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import type { Opened, OpenTurn } from "../src/core/turns/open-turn.ts";
-import { heldPlace, mortal, pass, process, until } from "./support/cluster-world.ts";
+import { heldTwo, pass, until } from "./support/cluster-world.ts";
 import { answer, call, chat, result, target, usage } from "./support/open-turn-words.ts";
 
 const m1 = { id: "m1", content: "Lamp?" };
 const end = (id: string) => ({ messages: [answer(id)], usage, outcome: "answered" }) as const;
 
 async function two() {
-  const place = heldPlace();
-  const { clock } = place;
-  const [first, second] = [place.open(), place.open()];
-  const dying = mortal(first.storage);
-  const a = await process(dying, { clock, timers: first.timers });
-  const b = await process(second.storage, { clock, timers: second.timers });
-  const ids = async () => (await b.chats.messages(chat)).messages.map(({ id }) => id);
-  return { clock, a, b, ids, timers: { a: first.timers, b: second.timers }, kill: dying.kill };
+  const w = await heldTwo();
+  const ids = async () => (await w.b.chats.messages(chat)).messages.map(({ id }) => id);
+  return { ...w, ids };
 }
 
 async function opened(opening: Promise<Opened>): Promise<OpenTurn> {

@@ -1,6 +1,8 @@
 // Stored words go to a model as data: each text is one JSON string on one line, so that nothing in it
 // begins a line, ends its quotes, or is a token that a model's template would take for a role.
 
+import { cutText, unicodeEscape } from "../core/chat/printable.ts";
+
 /** What a person or the companion said: some text. */
 export interface Said {
   readonly role: "USER" | "ASSISTANT";
@@ -80,14 +82,5 @@ function escaped(text: string): string {
   return json.replace(bare, unicodeEscape).replace(opening, unicodeEscape);
 }
 
-function unicodeEscape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}
-
 /** The first code points of a text; lone surrogates are U+FFFD. */
-function cut(text: string, maxPoints: number): string {
-  // Twice as many units hold as many points; one more shows that something was left out.
-  const points = Array.from(text.slice(0, 2 * maxPoints + 2).toWellFormed());
-  if (points.length <= maxPoints) return points.join("");
-  return `${points.slice(0, maxPoints - 1).join("")}…`;
-}
+const cut = (text: string, maxPoints: number) => cutText(text, maxPoints).toWellFormed();

@@ -43,6 +43,17 @@ export function heldPlace() {
   return { clock, place, open };
 }
 
+/** Two processes of one place by a held clock, each with options of its own. The first can be killed. */
+export async function heldTwo(first: ProcessOptions = {}, second: ProcessOptions = {}) {
+  const place = heldPlace();
+  const { clock } = place;
+  const [one, other] = [place.open(), place.open()];
+  const dying = mortal(one.storage);
+  const a = await process(dying, { clock, timers: one.timers, ...first });
+  const b = await process(other.storage, { clock, timers: other.timers, ...second });
+  return { ...place, a, b, timers: { a: one.timers, b: other.timers }, kill: dying.kill };
+}
+
 /** How often a companion passes by itself, in milliseconds. */
 const passEveryMs = 100;
 

@@ -2,50 +2,30 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
+import { chatWorld } from "../../../test/support/chat-page.ts";
 import { until } from "../../../test/support/cluster-world.ts";
 import { column } from "../../../test/support/columns.ts";
 import { randomText } from "../../../test/support/random-text.ts";
-import { openThroughline } from "../../core/throughline.ts";
-import { chatRoutes } from "./chat-routes.ts";
 import { loadMessages } from "./load-messages.ts";
-import type { ChatTurn, UIAnswer } from "./make-answer.ts";
+import type { UIAnswer } from "./make-answer.ts";
 import type { Part, UIChatMessage } from "./ui-message.ts";
 
 type Step = Part | Promise<unknown>;
 
-/** The routes without a server. Each answer is a list of chunks. */
+/** A page whose answers are lists of chunks. */
 async function world(
   t: TestContext,
   answers: readonly (readonly Step[])[],
   wrapped: (stream: ReadableStream<unknown>) => UIAnswer = (stream) => stream,
 ) {
-  const throughline = await openThroughline({ storage: "memory" });
-  t.after(() => throughline.close());
-  const asked: ChatTurn[] = [];
-  const routes = chatRoutes(throughline, {
-    respond: (turn) => {
-      const steps = answers[Math.min(asked.length, answers.length - 1)] ?? [];
-      asked.push(turn);
-      return wrapped(ReadableStream.from(chunksOf(steps)));
-    },
-  });
-  const request = (method: string, body?: string) => {
-    const path = method === "POST" ? "" : "/c1/stream";
-    const headers = { "content-type": "application/json" };
-    return new Request(`http://localhost/chat${path}`, { method, headers, body: body ?? null });
+  const respond = () => {
+    const steps = answers[Math.min(w.asked.length, answers.length) - 1] ?? [];
+    return wrapped(ReadableStream.from(chunksOf(steps)));
   };
-  const load = () => loadMessages(throughline, "c1");
-  return {
-    throughline,
-    asked,
-    load,
-    post: (body: object) =>
-      routes.POST(request("POST", JSON.stringify(Object.assign({ id: "c1" }, body)))),
-    stop: () => routes.DELETE(request("DELETE")),
-    texts: async () => (await load()).map(({ parts }) => parts.map(({ text }) => text).join("")),
-    stored: async () => (await throughline.chats.messages("c1", { limit: 1_000 })).messages,
-    unanswered: async () => (await throughline.chats.list({ unanswered: true })).chats.length,
-  };
+  const w = await chatWorld(t, { answers: [], respond });
+  const load = () => loadMessages(w.throughline, "c1");
+  const post = (body: object) => w.post(Object.assign({ id: "c1" }, body));
+  return { ...w, load, post };
 }
 
 async function* chunksOf(steps: readonly Step[]): AsyncGenerator<Part> {
@@ -111,7 +91,7 @@ test("an answer that is stopped while a tool runs is partial, takes no result fr
   await (await w.post(forged)).text();
   assert.doesNotMatch(JSON.stringify(await w.load()), /forged/);
   assert.equal(w.asked.length, 2, "it is continued");
-  assert.equal((await w.texts())[1], "Done.");
+  assert.equal((await w.texts())[1], "assistant: Done.");
 });
 
 test("a step that could not be stored at once is stored with the next one", async (t) => {
@@ -162,7 +142,7 @@ test("a regeneration that a crash cut off while it took back a long chat takes b
   assert.equal((await w.post(again)).status, 500);
   failing.mock.restore();
   await (await w.post(again)).text();
-  assert.deepEqual(await w.texts(), ["Hi", "two"]);
+  assert.deepEqual(await w.texts(), ["user: Hi", "assistant: two"]);
 });
 
 test("the model is not asked for a turn that was stopped before it was asked", async (t) => {
@@ -247,13 +227,13 @@ test("a message that waits is shown, with its files, and may be edited more than
     sent.push(w.post(Object.assign(user("u2", said), { messageId: "u2" })));
     await until(async () => (await head()).pending?.length === n + 2);
   }
-  assert.deepEqual(await w.texts(), ["Hi", "See!"]);
+  assert.deepEqual(await w.texts(), ["user: Hi", "user: See!"]);
   rest.resolve();
   for (const response of [first, ...(await Promise.all(sent))]) {
     assert.equal(response.status, 200);
     await response.text();
   }
-  assert.deepEqual(await w.texts(), ["Hi", "one", "See!", "next"]);
+  assert.deepEqual(await w.texts(), ["user: Hi", "assistant: one", "user: See!", "assistant: next"]);
 });
 
 test("an answer that is longer than a record is kept whole", async (t) => {
@@ -262,7 +242,7 @@ test("an answer that is longer than a record is kept whole", async (t) => {
   );
   const w = await world(t, [whole(long)]);
   await (await w.post(user("u1", "Write"))).text();
-  assert.ok((await w.texts())[1] === long);
+  assert.ok((await w.texts())[1] === `assistant: ${long}`);
   assert.equal(await w.unanswered(), 0);
   assert.equal((await w.stored())[1]?.content.length, 256 * 1024);
 });

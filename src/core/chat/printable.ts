@@ -23,15 +23,18 @@ export function printableLine(text: string): string {
 
 /** Cuts a text to at most so many code points, the `…` of the cut included. */
 export function cutText(text: string, most: number): string {
-  const points = Array.from(text);
+  // Twice as many units hold as many points; more show that something was left out.
+  const points = Array.from(text.slice(0, 2 * most + 2));
   return points.length > most ? `${points.slice(0, most - 1).join("")}…` : text;
 }
 
 /** JSON that a terminal and a reader of lines show as it is: escapes what JSON itself leaves of control characters. */
 export function printableJson(json: string): string {
-  return json.replace(/[\u007f-\u009f\u2028\u2029]/g, (character) => {
-    return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  });
+  return json.replace(/[\u007f-\u009f\u2028\u2029]/g, unicodeEscape);
+}
+
+export function unicodeEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 function picture(character: string): string {
