@@ -1,39 +1,21 @@
 import { setImmediate } from "node:timers/promises";
-import type { Timers } from "../../../src/core/timers.ts";
 import type { HeldClock } from "../held-clock.ts";
+import { HeldTimers } from "../held-timers.ts";
 
 const longestLookMs = 5;
-
-interface Waiting {
-  readonly at: number;
-  readonly call: () => void;
-}
 
 /**
  * Timers of a held clock that go off as soon as nothing else can happen: hours pass while real
  * requests are made in between, and none of them is overtaken by the clock.
  */
-export class VirtualTime implements Timers {
-  readonly clock: HeldClock;
-  readonly #waiting = new Set<Waiting>();
+export class VirtualTime extends HeldTimers {
   /** Whether real work is under way, so that no time may pass. */
   readonly #isBusy: () => boolean;
   #wake: () => void = () => undefined;
 
   constructor(clock: HeldClock, isBusy: () => boolean) {
-    this.clock = clock;
+    super(clock);
     this.#isBusy = isBusy;
-  }
-
-  /** How many wait to be called. */
-  get count(): number {
-    return this.#waiting.size;
-  }
-
-  after(delayMs: number, call: () => void): () => void {
-    const timer = { at: this.clock.monotonic() + Math.max(delayMs, 0), call };
-    this.#waiting.add(timer);
-    return () => this.#waiting.delete(timer);
   }
 
   /**
@@ -46,19 +28,14 @@ export class VirtualTime implements Timers {
     for (;;) {
       await this.#quiet();
       if (done()) return true;
-      const next = this.#next();
-      if (next === undefined || next.at > end) {
-        if (Number.isFinite(end)) this.clock.pass(Math.max(end - this.clock.monotonic(), 0));
-        return done();
-      }
-      this.#waiting.delete(next);
-      this.clock.pass(Math.max(next.at - this.clock.monotonic(), 0));
-      next.call();
+      if (this.callNext(end)) continue;
+      if (Number.isFinite(end)) this.clock.pass(Math.max(end - this.clock.monotonic(), 0));
+      return done();
     }
   }
 
   /** Lets time pass; what it starts goes on, each at its time. */
-  async pass(ms: number): Promise<void> {
+  override async pass(ms: number): Promise<void> {
     await this.until(() => false, ms);
     await this.#quiet();
   }
@@ -86,13 +63,5 @@ export class VirtualTime implements Timers {
         resolve();
       };
     });
-  }
-
-  #next(): Waiting | undefined {
-    let first: Waiting | undefined;
-    for (const timer of this.#waiting) {
-      if (first === undefined || timer.at < first.at) first = timer;
-    }
-    return first;
   }
 }
