@@ -86,7 +86,7 @@ async function proveUploads(endpoint: string, credentials: S3Credentials): Promi
     assert.deepEqual(machine.uploaded, [first.name]);
     await assertWhole(port, first);
 
-    const wrong = { ...credentials, secretAccessKey: "wrong" };
+    const wrong = { accessKeyId: `${credentials.accessKeyId}x`, secretAccessKey: "wrong" };
     const stranger = await Machine.open(home, { ...options, credentials: wrong });
     await stranger.save(samplePackage({ number: 1 }));
     assert.equal(stranger.uploader.targetError?.class, "refused");

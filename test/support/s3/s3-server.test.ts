@@ -30,7 +30,7 @@ function object(key: string, text = "hello"): ObjectToPut {
   return { key, body, contentType: "image/jpeg", sha256 };
 }
 
-test("keys with spaces, quotes, brackets, umlauts and emoji are signed, stored and listed as they are", async () => {
+test("keys with spaces, quotes, brackets, umlauts and emoji are stored and listed as they are", async () => {
   const port = portTo();
   const keys = ["k/a b", "k/ü(1)'*!", "k/😀&<>", "k/~-_.", "k/a=b,c;d"];
   for (const key of keys) await port.put(object(key), signal);

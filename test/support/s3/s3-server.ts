@@ -33,7 +33,7 @@ const defaults = {
 } as const satisfies S3ServerRules;
 
 /**
- * An S3 server on a port of this machine, for tests: strict about signatures and digests, with
+ * An S3 server on a port of this machine, for tests: strict about who asks and about digests, with
  * faults where they are asked for and a journal of everything. Objects are in memory.
  */
 export class S3Server {
