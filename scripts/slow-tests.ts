@@ -10,7 +10,7 @@ export const slowTests: readonly string[] = globSync([
   "src/{postgres,app/backup}/**/*.test.ts",
   "src/{app/program,app/chats/pages,interchange/commands/export}.test.ts",
   "src/adapters/{langchain/{saver,removed-messages},openai/{kill,routes,run}}.test.ts",
-  "src/core/storage/files/{file-file-store.crash,index,index-journal,journal}.test.ts",
+  "src/core/storage/files/{file-file-store.crash,index,index-journal,journal,rewrite}.test.ts",
   "test/{cluster,postgres,mcp}-*.test.ts",
   "test/{python-agent,robot,telegram-bot,server-large-pages}.test.ts",
   "test/{turn,open-turn,package}-kill.test.ts",

@@ -233,7 +233,12 @@ test("a message that waits is shown, with its files, and may be edited more than
     assert.equal(response.status, 200);
     await response.text();
   }
-  assert.deepEqual(await w.texts(), ["user: Hi", "assistant: one", "user: See!", "assistant: next"]);
+  assert.deepEqual(await w.texts(), [
+    "user: Hi",
+    "assistant: one",
+    "user: See!",
+    "assistant: next",
+  ]);
 });
 
 test("an answer that is longer than a record is kept whole", async (t) => {
