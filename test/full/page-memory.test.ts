@@ -47,6 +47,8 @@ async function onMemory(
 }
 
 const part = (page: Page, name: string) => page.getByRole("region", { name, exact: true });
+const prompt = (page: Page) => part(page, "Next prompt");
+const notBusy = (page: Page) => page.locator(":not([aria-disabled])");
 const personaField = (page: Page) => page.getByRole("textbox", { name: "Persona" });
 const saved = (page: Page, name: string, words = "Saved") =>
   part(page, name).getByRole("status").filter({ hasText: words }).waitFor();
@@ -104,9 +106,7 @@ test("a persona and facts that are edited on the page are in the next request, w
     await page.getByRole("button", { name: "Remove: The cat is called Miso." }).waitFor();
     assert.equal(read(home, "facts.md"), "Ori likes green tea.\nThe cat is called Miso.\n");
     // What the page shows is what the model gets.
-    await part(page, "Next prompt")
-      .getByText('"The cat is called Miso."')
-      .waitFor({ state: "attached" });
+    await prompt(page).getByText('"The cat is called Miso."').waitFor({ state: "attached" });
     const texts = await promptTexts(page);
     await page.goto(`${url}/`);
     await field(page).press("Enter");
@@ -194,18 +194,31 @@ test("what is typed while something is being saved stays, and a second press cha
     await holds(page, "document.querySelector('.fact-add input').value === 'Mil'");
 
     await page.getByRole("button", { name: "Edit: Tea." }).click();
-    await page.getByLabel("Edited fact").fill("Green tea.");
+    await page.getByLabel("Edited fact").fill("Green tea");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Add" }).and(page.locator("[aria-disabled]")).waitFor();
     await page.keyboard.press("Enter");
+    await page.keyboard.type(" with");
+    await page.keyboard.press("Enter");
+    letGo();
+    await holds(page, "document.querySelector('[aria-label=\"Edited fact\"]') !== null");
+    await prompt(page).getByText('"Green tea"').waitFor({ state: "attached" });
+    await page.keyboard.type(" milk.");
+    assert.equal(await page.getByLabel("Edited fact").inputValue(), "Green tea with milk.");
+    // Who typed somewhere else meanwhile goes on there.
+    await page.getByLabel("Edited fact").fill("Green tea.");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("New fact").press("End");
+    await page.keyboard.type("k");
     letGo();
     await row("Green tea.").waitFor();
+    await page.keyboard.type(".");
+    assert.equal(await page.getByLabel("New fact").inputValue(), "Milk.");
     await page.getByRole("button", { name: "Remove: Green tea." }).dblclick({ delay: 100 });
     letGo();
     await page.getByRole("button", { name: "Undo remove" }).dblclick({ delay: 100 });
     letGo();
     await row("Green tea.").waitFor();
-    await page.waitForTimeout(200);
     await hasCount(page.getByRole("alert"), 0);
     assert.equal(read(home, "facts.md"), `${firstFact}\nGreen tea.\n`);
 
@@ -215,6 +228,41 @@ test("what is typed while something is being saved stays, and a second press cha
     held.open(); // also for the second one when it is tried again
     await hasCount(page.getByRole("listitem").filter({ hasText: /tea/ }), 0);
     assert.match(errors.splice(0).join(), /^[^,]*409 \(Conflict\)$/, "the second was tried again");
+  });
+});
+
+test("what is typed and saved before a person leaves the view is saved and right when they come back", async (t) => {
+  await onMemory(t, {}, async ({ page }, _, home) => {
+    const held = gate();
+    await page.route("**/api/{persona,facts}", async (route) => {
+      if (route.request().method() === "POST") await held.until;
+      await route.continue();
+    });
+    await personaField(page).fill("You are");
+    await page.keyboard.press("Control+s");
+    await page.getByLabel("New fact").fill("Tea.");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "Talk", exact: true }).click();
+    await field(page).waitFor();
+    await page.goBack();
+    // Neither is saved twice.
+    await personaField(page).press("Control+s");
+    await page.getByLabel("New fact").press("Enter");
+    await personaField(page).press("End");
+    await page.keyboard.type(" Nova.");
+    held.open();
+    await page.getByRole("listitem").filter({ hasText: "Tea." }).waitFor();
+    await page.getByRole("button", { name: "Save", exact: true }).and(notBusy(page)).waitFor();
+    assert.equal(await personaField(page).inputValue(), "You are Nova.");
+    await holds(page, "document.querySelector('.fact-add input').value === ''");
+    await hasCount(page.getByRole("alert"), 0);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await saved(page, "Persona");
+    assert.equal(read(home, "persona.md"), "You are Nova.\n");
+    assert.equal(read(home, "facts.md"), `${firstFact}\nTea.\n`);
+    await page.reload();
+    await part(page, "Persona").getByText("From persona.md").waitFor();
+    assert.equal(await personaField(page).inputValue(), "You are Nova.");
   });
 });
 
@@ -235,7 +283,7 @@ test("what is too long is said before it is saved, and which facts do not fit", 
 
 test("a server without persona and facts still shows the next prompt and the working memory", async () => {
   await onPage({ path: "/memory" }, async ({ page }) => {
-    await part(page, "Next prompt").getByText("scripted/script-1").waitFor();
+    await prompt(page).getByText("scripted/script-1").waitFor();
     await part(page, "Working memory").waitFor();
     await part(page, "Facts").waitFor({ state: "detached" });
     await part(page, "Persona").waitFor({ state: "detached" });

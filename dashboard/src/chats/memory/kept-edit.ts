@@ -1,27 +1,42 @@
-// Unsaved edits of the memory, by name. The browser keeps them for this tab, so that a reload loses
-// nothing. A browser that stores nothing keeps them as long as the view is open.
-import { type SetStateAction, useRef, useState } from "react";
+// Unsaved edits of the memory, by name: one for all that show it. The browser keeps them for this tab, so
+// that a reload loses nothing. A browser that stores nothing keeps them as long as the page is open.
+import type { SetStateAction } from "react";
+import { Store, useStore } from "../../api/store.ts";
 
 const prefix = "throughline-edit-";
+// biome-ignore lint/suspicious/noExplicitAny: each name has a type of its own
+const edits = new Map<string, Store<any>>();
 
-/** A value that outlives a reload; `undefined`: there is none. */
+/** A value that outlives the view and a reload; `undefined`: there is none. */
 export function useKeptEdit<Value>(
   name: string,
 ): readonly [Value | undefined, (change: SetStateAction<Value | undefined>) => void] {
-  const [value, setValue] = useState(() => read<Value>(name));
-  const latest = useRef(value);
-  const set = (change: SetStateAction<Value | undefined>) => {
-    latest.current = change instanceof Function ? change(latest.current) : change;
-    setValue(latest.current);
-    write(name, latest.current);
-  };
-  return [value, set];
+  return [useStore(editOf<Value>(name)), (change) => keepEdit(name, change)];
 }
 
-function read<Value>(name: string): Value | undefined {
+export function keepEdit<Value>(name: string, change: SetStateAction<Value | undefined>): void {
+  const edit = editOf<Value>(name);
+  edit.set(change instanceof Function ? change(edit.get()) : change);
+  write(name, edit.get());
+}
+
+/** Removes an edit. @returns it. */
+export function takeEdit<Value>(name: string): Value | undefined {
+  const edit = editOf<Value>(name).get();
+  keepEdit(name, undefined);
+  return edit;
+}
+
+function editOf<Value>(name: string): Store<Value | undefined> {
+  const edit = edits.get(name) ?? new Store(read(name));
+  edits.set(name, edit);
+  return edit;
+}
+
+function read(name: string): unknown {
   try {
     const stored = sessionStorage.getItem(prefix + name);
-    return stored === null ? undefined : (JSON.parse(stored) as Value);
+    return stored === null ? undefined : JSON.parse(stored);
   } catch {
     return undefined; // this browser stores nothing
   }

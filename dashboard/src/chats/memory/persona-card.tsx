@@ -1,4 +1,4 @@
-import { useMutation } from "@tanstack/react-query";
+import { useIsMutating, useMutation } from "@tanstack/react-query";
 import type { KeyboardEvent } from "react";
 import { ProblemError, queryClient, request } from "../../api/client.ts";
 import type { Persona, PersonaChange } from "../../api/openapi-types.ts";
@@ -38,6 +38,7 @@ function Editor({ stored, titleId }: { readonly stored: Persona; readonly titleI
   const [edit, setEdit] = useKeptEdit<Edit>("persona");
   const [said, say] = useSaid();
   const save = useMutation({
+    mutationKey: personaKey,
     mutationFn: (body: PersonaChange) => request<Persona>(personaPath, { method: "POST", body }),
     onSuccess(persona) {
       queryClient.setQueryData(personaKey, persona);
@@ -51,6 +52,8 @@ function Editor({ stored, titleId }: { readonly stored: Persona; readonly titleI
     },
     onError: () => void queryClient.invalidateQueries({ queryKey: personaKey }),
   });
+  // Also by an editor that was left since.
+  const isSaving = useIsMutating({ mutationKey: personaKey }) > 0;
   const text = edit?.text ?? stored.persona;
   const isChanged = edit !== undefined && edit.text.trim() !== stored.persona.trim();
   const isOutdated = isChanged && edit.version !== stored.version;
@@ -62,7 +65,7 @@ function Editor({ stored, titleId }: { readonly stored: Persona; readonly titleI
     setEdit({ text: next, version: edit?.version ?? stored.version });
   }
   function submit(version: string): void {
-    if (!isChanged || tooLong || isBlank || save.isPending) return;
+    if (!isChanged || tooLong || isBlank || isSaving) return;
     const isDefault = text.trim() === stored.default.trim();
     save.mutate({ persona: isDefault ? null : text, version });
   }
@@ -116,7 +119,7 @@ function Editor({ stored, titleId }: { readonly stored: Persona; readonly titleI
             <Button
               kind="primary"
               title="Ctrl+S or ⌘S"
-              isBusy={save.isPending}
+              isBusy={isSaving}
               disabled={tooLong || isBlank}
               onClick={() => submit(edit.version)}
             >

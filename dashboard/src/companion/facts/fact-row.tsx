@@ -6,30 +6,31 @@ import { Icon } from "../../ui/icon.tsx";
 import { asFact } from "./facts-text.ts";
 
 interface Props {
+  /** Of its edit. */
+  readonly name: string;
   readonly line: Facts["lines"][number];
   readonly canEdit: boolean;
   /** It was changed just now: it has the focus. */
   readonly isFocused: boolean;
-  /** Resolves once it is stored; rejects if it could not be, which is shown elsewhere. */
-  readonly save: (fact: string) => Promise<unknown>;
+  readonly save: (fact: string) => void;
   readonly remove: () => void;
 }
 
 /** One fact. */
-export function FactRow({ line, canEdit, isFocused, save, remove }: Props) {
-  const [edit, setEdit] = useKeptEdit<string>(`fact ${line.text}`);
+export function FactRow({ name, line, canEdit, isFocused, save, remove }: Props) {
+  const [edit, setEdit] = useKeptEdit<string>(name);
   const button = useRef<HTMLButtonElement>(null);
   const wasOpen = useRef(false);
   const isOpen = edit !== undefined;
   useEffect(() => {
-    if (!isOpen && (wasOpen.current || isFocused)) button.current?.focus();
+    if (!isOpen && (wasOpen.current || isFocused)) giveFocus(button.current);
     wasOpen.current = isOpen;
   }, [isOpen, isFocused]);
   if (edit !== undefined) {
     const submit = () => {
       const fact = asFact(edit);
       if (fact === "" || fact === line.text) setEdit(undefined);
-      else void save(fact).then(() => setEdit(undefined), ignore);
+      else save(fact);
     };
     return (
       <li className="fact">
@@ -77,9 +78,9 @@ export function FactRow({ line, canEdit, isFocused, save, remove }: Props) {
   );
 }
 
-/** The list says why. */
-export function ignore(): void {
-  // what was typed stays
+/** Who types elsewhere goes on typing. */
+export function giveFocus(element: HTMLElement | null): void {
+  if (document.activeElement?.matches("input, textarea") !== true) element?.focus();
 }
 
 interface EditFieldProps {
@@ -92,7 +93,7 @@ interface EditFieldProps {
 /** Enter saves, Escape cancels. */
 function EditField({ edit, change, submit, cancel }: EditFieldProps) {
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => giveFocus(field.current), []);
   function onKey(event: KeyboardEvent): void {
     if (event.key === "Escape") cancel();
     if (event.key !== "Enter") return;

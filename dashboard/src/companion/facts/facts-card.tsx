@@ -1,16 +1,16 @@
 import { useMutation } from "@tanstack/react-query";
-import { type FormEvent, useRef, useState } from "react";
+import { type FormEvent, useState } from "react";
 import { ProblemError, queryClient, request } from "../../api/client.ts";
 import type { Facts } from "../../api/openapi-types.ts";
 import { FileCard } from "../../chats/memory/file-card.tsx";
 import { FileNote } from "../../chats/memory/file-note.tsx";
-import { useKeptEdit } from "../../chats/memory/kept-edit.ts";
+import { keepEdit, takeEdit, useKeptEdit } from "../../chats/memory/kept-edit.ts";
 import { refreshPrompt } from "../../chats/memory/prompt-card.tsx";
 import { Said, useSaid } from "../../chats/memory/saved.tsx";
 import { tokenWords } from "../../chats/memory/sizes.ts";
 import { Button } from "../../ui/button.tsx";
 import { ErrorNote } from "../../ui/error-note.tsx";
-import { FactRow, ignore } from "./fact-row.tsx";
+import { FactRow, giveFocus } from "./fact-row.tsx";
 import { asFact, changed, type FactChange } from "./facts-text.ts";
 import "./facts.css";
 
@@ -69,7 +69,6 @@ interface Removed {
 }
 
 function FactList({ facts }: { readonly facts: Facts }) {
-  const [typed, setTyped] = useKeptEdit<string>("fact");
   const [removed, setRemoved] = useKeptEdit<Removed>("removed-fact");
   const [said, say] = useSaid();
   /** What has the focus after a change: the place of a fact, or the way back. */
@@ -85,36 +84,29 @@ function FactList({ facts }: { readonly facts: Facts }) {
       say(isRemoved ? "Removed" : "Saved");
       refreshPrompt();
     },
-    onError(error, change) {
-      const isGone = error instanceof ProblemError && error.code === goneCode;
-      if (isGone && change.kind === "edit") {
-        setTyped((now) => (now === undefined ? change.fact : `${now} ${change.fact}`));
-      }
-    },
   });
-  const onTheirWay = useRef(new Set<string>());
   /** A second press while the first is on its way does nothing. */
   const make = (change: FactChange) => {
-    const key = JSON.stringify(change);
-    const { current } = onTheirWay;
-    if (current.has(key)) return never;
-    current.add(key);
-    return save.mutateAsync(change).finally(() => current.delete(key));
+    const key = change.kind === "add" ? `+ ${change.fact}` : `${change.index} ${change.old}`;
+    if (onTheirWay.has(key)) return never;
+    onTheirWay.add(key);
+    return save.mutateAsync(change).finally(() => onTheirWay.delete(key));
   };
   const canEdit = facts.editable && facts.problem === null;
   const left = facts.lines.filter(({ used }) => used !== "whole").length;
-  async function add(event: FormEvent): Promise<void> {
-    event.preventDefault();
-    const given = typed ?? "";
-    const fact = asFact(given);
-    if (fact === "") return;
-    await make({ kind: "add", fact }).then(
-      () =>
-        setTyped(
-          (now = "") => (now.startsWith(given) ? now.slice(given.length) : now) || undefined,
-        ),
-      ignore, // shown below; what was typed stays
-    );
+  /** What was typed since then stays: in the row of the new words, or in the field if the fact is gone. */
+  async function edit(index: number, old: string, fact: string): Promise<void> {
+    const name = editName(facts.lines, index);
+    try {
+      const { lines } = await make({ kind: "edit", index, old, fact });
+      const since = takeEdit<string>(name);
+      const at = lines.findIndex(({ text }) => text === fact);
+      if (since !== undefined && asFact(since) !== fact) keepEdit(editName(lines, at), since);
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.code !== goneCode) return; // shown below
+      const lost = takeEdit<string>(name) ?? fact;
+      keepEdit<string>(newFact, (now) => (now === undefined ? lost : `${now} ${lost}`));
+    }
   }
   return (
     <>
@@ -123,31 +115,18 @@ function FactList({ facts }: { readonly facts: Facts }) {
       <ul className="fact-list">
         {facts.lines.map((line, index) => (
           <FactRow
-            // biome-ignore lint/suspicious/noArrayIndexKey: two facts may have the same words
-            key={`${index} ${line.text}`}
+            key={editName(facts.lines, index)}
+            name={editName(facts.lines, index)}
             line={line}
             canEdit={canEdit}
             isFocused={focused === index}
-            save={(fact) => make({ kind: "edit", index, old: line.text, fact })}
+            save={(fact) => void edit(index, line.text, fact)}
             remove={() => make({ kind: "remove", index, old: line.text }).catch(ignore)}
           />
         ))}
       </ul>
       {canEdit ? (
-        <form className="fact-add" onSubmit={(event) => void add(event)}>
-          <input
-            className="field"
-            aria-label="New fact"
-            placeholder="Add a fact, such as “Ori is allergic to nuts.”"
-            dir="auto"
-            autoComplete="off"
-            value={typed ?? ""}
-            onChange={({ target }) => setTyped(target.value === "" ? undefined : target.value)}
-          />
-          <Button type="submit" isBusy={save.isPending} disabled={asFact(typed ?? "") === ""}>
-            Add
-          </Button>
-        </form>
+        <NewFact add={(fact) => make({ kind: "add", fact })} isBusy={save.isPending} />
       ) : null}
       <ErrorNote error={save.error} />
       {left === 0 ? null : (
@@ -164,7 +143,7 @@ function FactList({ facts }: { readonly facts: Facts }) {
         <Said words={said} />
         {removed === undefined || !canEdit ? null : (
           <Button
-            ref={focused === "undo" ? focus : null}
+            ref={focused === "undo" ? giveFocus : null}
             kind="quiet"
             title={removed.fact}
             onClick={() => make({ kind: "add", fact: removed.fact, at: removed.at }).catch(ignore)}
@@ -177,8 +156,57 @@ function FactList({ facts }: { readonly facts: Facts }) {
   );
 }
 
+interface NewFactProps {
+  readonly add: (fact: string) => Promise<unknown>;
+  readonly isBusy: boolean;
+}
+
+function NewFact({ add, isBusy }: NewFactProps) {
+  const [typed, setTyped] = useKeptEdit<string>(newFact);
+  async function submit(event: FormEvent): Promise<void> {
+    event.preventDefault();
+    const given = typed ?? "";
+    const fact = asFact(given);
+    if (fact === "") return;
+    await add(fact).then(
+      () =>
+        setTyped(
+          (now = "") => (now.startsWith(given) ? now.slice(given.length) : now) || undefined,
+        ),
+      ignore,
+    );
+  }
+  return (
+    <form className="fact-add" onSubmit={(event) => void submit(event)}>
+      <input
+        className="field"
+        aria-label="New fact"
+        placeholder="Add a fact, such as “Ori is allergic to nuts.”"
+        dir="auto"
+        autoComplete="off"
+        value={typed ?? ""}
+        onChange={({ target }) => setTyped(target.value === "" ? undefined : target.value)}
+      />
+      <Button type="submit" isBusy={isBusy} disabled={asFact(typed ?? "") === ""}>
+        Add
+      </Button>
+    </form>
+  );
+}
+
+/** The name of the edit of a fact: of equal facts each has its own. */
+function editName(lines: Facts["lines"], index: number): string {
+  const text = lines[index]?.text;
+  const before = lines.slice(0, index).filter((each) => each.text === text);
+  return `fact ${before.length} ${text}`;
+}
+
+/** The name of the one that is typed. */
+const newFact = "fact";
+/** The changes that the server has not confirmed, also while another view is open. */
+const onTheirWay = new Set<string>();
 const never = new Promise<never>(() => undefined);
 
-function focus(button: HTMLButtonElement | null): void {
-  button?.focus();
+function ignore(): void {
+  // shown below; what was typed stays
 }
