@@ -15,6 +15,7 @@ import {
   chromium,
   type Locator,
   type Page,
+  type Route,
 } from "playwright-core";
 import { buildPage } from "../../scripts/build-page.ts";
 import type { ScriptedStep } from "../support/scripted-responder.ts";
@@ -256,6 +257,24 @@ export async function looksFine(
 export function gate(): { readonly until: Promise<void>; readonly open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { until: promise, open: resolve };
+}
+
+/** Holds the requests to an address. @returns what lets them go, and those that come later. */
+export async function hold(page: Page, address: string | RegExp): Promise<() => void> {
+  const { until, open } = gate();
+  const goOn = (route: Route) => route.continue().catch(() => undefined); // it was taken back
+  await page.route(address, (route) => until.then(() => goOn(route)));
+  return open;
+}
+
+/** What is typed in a field while its words are saved would be lost: it takes none, then its dialog closes. */
+export async function takesNoWords(field: Locator, letGo: () => void): Promise<void> {
+  const before = await field.inputValue();
+  await field.press("End");
+  await field.page().keyboard.type("more");
+  assert.equal(await field.inputValue(), before);
+  letGo();
+  await field.waitFor({ state: "detached" });
 }
 
 /** Waits until an expression holds inside the page. (`waitForFunction` needs what its policy forbids.) */

@@ -10,6 +10,7 @@ import {
   gate,
   go,
   hasCount,
+  hold,
   holds,
   message,
   messages,
@@ -343,6 +344,21 @@ test("the focus moves to the composer when what had it goes: Stop, Move to draft
     await page.keyboard.press("Enter");
     await page.getByText("A message was removed.").waitFor();
     await holds(page, isComposing);
+  });
+});
+
+test("a message that takes too long to send is taken back into the draft", async () => {
+  await onPage({}, async ({ page }) => {
+    const letGo = await hold(page, "**/messages");
+    await say(page, "Hello?");
+    await message(page, "Sending").waitFor();
+    const button = page.getByRole("button", { name: "Move to draft" });
+    await hasCount(button, 0); // most messages are sent before it could be used
+    await page.evaluate("for (const each of document.getAnimations()) each.finish()");
+    await button.click();
+    await message(page, "Hello?").waitFor({ state: "detached" });
+    assert.equal(await field(page).inputValue(), "Hello?");
+    letGo();
   });
 });
 

@@ -44,6 +44,8 @@ const handlers = new Map<EventName, Set<Handler<never>>>();
 const openListeners = new Set<() => void>();
 let source: EventSource | undefined;
 const connection = new Store<Connection>("connecting");
+/** Whether this window is not hidden. */
+export const inSight = new Store(true);
 let waitMs = firstWaitMs;
 let retry: ReturnType<typeof setTimeout> | undefined;
 let hiding: ReturnType<typeof setTimeout> | undefined;
@@ -91,7 +93,9 @@ export function startEvents(): void {
   windows.addEventListener("message", ({ data }: MessageEvent<Passed>) => hear(data));
   signedOut.subscribe(() => (signedOut.get() ? leave() : join()));
   window.addEventListener("online", connectNow);
+  inSight.set(!document.hidden);
   document.addEventListener("visibilitychange", () => {
+    inSight.set(!document.hidden);
     clearTimeout(hiding);
     if (document.hidden) hiding = setTimeout(leave, hiddenMs);
     else if (part === undefined) join();

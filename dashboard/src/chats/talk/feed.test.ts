@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { type TestContext, test } from "node:test";
 import { setImmediate as passed } from "node:timers/promises";
 import { detailOf } from "../../api/client.ts";
-import { connectNow } from "../../api/events.ts";
+import { connectNow, inSight } from "../../api/events.ts";
 import type { Message, ServerEvents } from "../../api/openapi-types.ts";
 import { draftsOf, saveDrafts } from "./drafts.ts";
 import { Feed } from "./feed.ts";
@@ -326,4 +326,79 @@ test("the chosen model is named with a message, an answer and a retry, and is fo
   ]);
   tellOfChat("forgotten");
   assert.equal(feed.state.model, undefined);
+});
+
+for (const [says, isStored, outcome] of [
+  ["was stored while none ran", true, []],
+  ["is still not stored a moment later", false, ["lost"]],
+] as const) {
+  test(`between two turns none runs: a message that waited and ${says} is shown as ${outcome[0] ?? "nothing else"}`, async (t) => {
+    const streams: ReadableStreamDefaultController<Uint8Array>[] = [];
+    const keys: string[] = [];
+    const feed = await loaded(t, (path, init) => {
+      if (path.endsWith("/turn")) return nothingYet(path, init);
+      if (init.method !== "POST") {
+        const stored = message(3, { id: idOfKey(keys[1] ?? ""), content: "two" });
+        return Response.json({ messages: isStored && keys.length > 1 ? [stored] : [] });
+      }
+      keys.push(new Headers(init.headers).get("idempotency-key") ?? "");
+      return new Response(new ReadableStream({ start: (each) => void streams.push(each) }));
+    });
+    const seen = new Set<string>();
+    const states = () => feed.state.waiting.map(({ state }) => state);
+    t.after(feed.store.subscribe(() => states().forEach((state) => void seen.add(state))));
+    void feed.send("one");
+    void feed.send("two");
+    await until(() => states()[1] === "waiting");
+    const user = message(1, { id: idOfKey(keys[0] ?? "") });
+    const assistant = message(2, { role: "assistant" });
+    for (const [name, data] of [
+      ["accepted", { turn_id: "t", user }],
+      ["result", { assistant }],
+    ] as const) {
+      const event = `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+      streams[0]?.enqueue(new TextEncoder().encode(event));
+    }
+    for (const stream of streams) stream.close();
+    await until(() => states().length < 2 && states()[0] !== "waiting");
+    assert.deepEqual([states(), seen.has("lost")], [outcome, !isStored]);
+  });
+}
+
+test("a message that takes too long to send is moved to the draft, and the next one is sent", async (t) => {
+  const posts: unknown[] = [];
+  const feed = await loaded(t, (path, { method, body, signal, ...init }) => {
+    if (method !== "POST") return nothingYet(path, init);
+    posts.push(JSON.parse(String(body)).content);
+    return new Promise((_, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason));
+    });
+  });
+  const sent = [feed.send("one"), feed.send("two")];
+  await until(() => posts.length === 1);
+  feed.toDraft(feed.state.waiting[0]?.key ?? "");
+  await until(() => posts.length === 2);
+  const waiting = feed.state.waiting.map(({ content, state }) => [content, state]);
+  assert.deepEqual([posts, feed.draft, waiting], [["one", "two"], "one", [["two", "sending"]]]);
+  feed.toDraft(feed.state.waiting[0]?.key ?? "");
+  await Promise.all(sent);
+  assert.deepEqual([feed.draft, feed.state.waiting], ["two\none", []]);
+});
+
+test("a page out of sight follows no turn until it is seen again: the connections are for the others", async (t) => {
+  let asked = 0;
+  connect(t, (path, init) => {
+    if (path.endsWith("/turn")) asked++;
+    return nothingYet(path, init);
+  });
+  await isReady(feedOf("out of sight"));
+  await until(() => asked === 1);
+  t.after(() => inSight.set(true));
+  inSight.set(false);
+  const data = JSON.stringify({ chat_id: "out of sight", turn_id: "t", state: "running" });
+  events.dispatchEvent(new MessageEvent("turn", { data }));
+  for (let n = 0; n < 20; n++) await passed();
+  assert.equal(asked, 1);
+  inSight.set(true);
+  await until(() => asked > 1);
 });

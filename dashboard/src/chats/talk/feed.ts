@@ -8,7 +8,7 @@ import {
   request,
   unreached,
 } from "../../api/client.ts";
-import { onServerEvent } from "../../api/events.ts";
+import { inSight, onServerEvent } from "../../api/events.ts";
 import type { ServerEvents } from "../../api/openapi-types.ts";
 import { Store } from "../../api/store.ts";
 import { modelToAsk } from "../models/choice.ts";
@@ -41,6 +41,8 @@ export class Feed {
   readonly #eventsWhileReading = new EventsWhileReading();
   /** The newest message that was posted: resolves when the server answers. */
   #posted: Promise<unknown> = Promise.resolve();
+  /** What cancels a message that is being sent, by its key. */
+  readonly #posts = new Map<string, AbortController>();
   #isFollowing = false;
   /** The questions which turn runs. */
   #asked: Promise<unknown> = Promise.resolve();
@@ -105,8 +107,8 @@ export class Feed {
     for (const end of this.#ends) end();
   }
 
-  /** Reads the newest page, and follows the running turn. Called again after a break. */
-  async load(): Promise<void> {
+  /** Reads the newest page, and follows the running turn. Called again after a break. @param held as below. */
+  async load(held?: readonly Waiting[]): Promise<void> {
     if (this.state.status === "failed") this.#set({ status: "loading" });
     try {
       const known = this.state.messages;
@@ -121,7 +123,7 @@ export class Feed {
       const waiting = withoutStored(this.state.waiting, page.messages);
       this.#set({ status: "ready", waiting, ...withNewest(this.state, page, known) });
       for (const event of page.events) this.#show(event);
-      await this.followRunning();
+      await this.followRunning(held);
     } catch (error) {
       if (this.state.status !== "ready") this.#set({ status: "failed", error });
     }
@@ -155,8 +157,9 @@ export class Feed {
     return this.#submit({ key, content, files, state: "sending" });
   }
 
-  /** Puts what failed back into the draft, before its text and files. @returns the draft. */
+  /** Puts what failed, or takes too long, into the draft, before its text and files. @returns the draft. */
   toDraft(key: string): string {
+    this.#posts.get(key)?.abort();
     const { waiting } = this.state;
     const { content = "", files = [] } = waiting.find((each) => each.key === key) ?? {};
     const draft = joined(content, this.draft);
@@ -206,9 +209,15 @@ export class Feed {
     this.#refreshChat();
   }
 
-  /** Follows the running turn from its start, if there is one, then the next. */
-  async followRunning(): Promise<void> {
-    if (this.#isFollowing) return;
+  /**
+   * Follows the running turn from its start, if there is one, then the next.
+   *
+   * @param held the messages that waited when no turn ran a moment ago, and are not stored: they are lost.
+   */
+  async followRunning(held: readonly Waiting[] = []): Promise<void> {
+    const waiting = this.state.waiting.filter(({ state }) => state === "waiting");
+    // A browser has six connections to a server: they are for the pages in sight.
+    if (this.#isFollowing || !(inSight.get() || waiting.length > 0)) return;
     const asked = open(this.#path("turn"));
     this.#asked = Promise.allSettled([this.#asked, asked]).then(() => undefined); // keeps no response
     const response = await asked;
@@ -216,7 +225,11 @@ export class Feed {
     if (this.#isFollowing) return response.body?.cancel();
     if (response.status !== 200) {
       this.#set({ live: undefined });
-      return this.#markLost();
+      const lost = waiting.filter((each) => held.includes(each));
+      for (const { key } of lost) this.#change(key, { state: "lost" });
+      // Between two turns none runs either: the chat is read again.
+      if (lost.length < waiting.length) setTimeout(() => void this.load(waiting), againMs);
+      return;
     }
     this.#isFollowing = true;
     try {
@@ -239,10 +252,11 @@ export class Feed {
   async #submit(entry: Waiting): Promise<void> {
     const rest = this.state.waiting.filter(({ key }) => key !== entry.key);
     this.#set({ waiting: [...rest, entry], trouble: undefined });
+    const controller = new AbortController();
+    this.#posts.set(entry.key, controller);
     await this.#asked; // it may be behind another turn
     const isBehind = this.#isFollowing;
     this.#isFollowing = true;
-    const controller = new AbortController();
     try {
       // One after the other: files that take long to send are not overtaken by what was said after them.
       const body = bodyOf(entry, modelToAsk(this.chatId, this.state.model));
@@ -262,6 +276,7 @@ export class Feed {
     } catch (error) {
       this.#change(entry.key, { state: "failed", error });
     } finally {
+      this.#posts.delete(entry.key);
       if (!isBehind) this.#isFollowing = false;
     }
     if (!isBehind) await this.#next();
@@ -395,13 +410,6 @@ export class Feed {
     const waiting = this.state.waiting.filter(({ state }) => state === "sending");
     this.#set({ draft: "", files: [], model: undefined, waiting });
     this.#keep();
-  }
-
-  /** The server that held these messages ended before their turn: they can be sent again. */
-  #markLost(): void {
-    for (const { key, state } of this.state.waiting) {
-      if (state === "waiting") this.#change(key, { state: "lost" });
-    }
   }
 
   #paced(name: "text" | "reasoning"): PacedText {

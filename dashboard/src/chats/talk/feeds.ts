@@ -1,7 +1,7 @@
 // The chats that were opened on this page. A few are kept, so that going back is instant.
 
 import { signedOut } from "../../api/client.ts";
-import { onOpen } from "../../api/events.ts";
+import { inSight, onOpen } from "../../api/events.ts";
 import { useStore } from "../../api/store.ts";
 import { chatsWithDrafts } from "./drafts.ts";
 import { Feed } from "./feed.ts";
@@ -36,3 +36,6 @@ function loadAll(): void {
 for (const chatId of chatsWithDrafts()) feedOf(chatId);
 onOpen(loadAll);
 signedOut.subscribe(loadAll);
+inSight.subscribe(() => {
+  for (const feed of feeds.values()) void feed.followRunning().catch(() => undefined); // as in Feed
+});

@@ -100,12 +100,14 @@ export function WaitingRow({ waiting, resend, toDraft }: WaitingRowProps) {
                 Send again
               </Button>
             )}
-            <Button kind="quiet" className="small" onClick={toDraft}>
-              Move to draft
-            </Button>
           </>
         ) : (
           <span className="tag">{state === "waiting" ? "Queued" : "Sending"}</span>
+        )}
+        {state === "waiting" ? null : (
+          <Button kind="quiet" className={isStuck ? "small" : "small late"} onClick={toDraft}>
+            Move to draft
+          </Button>
         )}
       </footer>
     </article>
