@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { unpackTar } from "modern-tar";
+import type { Route } from "playwright-core";
 import { awake } from "../support/awake.ts";
 import {
   fakeDevices,
@@ -17,6 +18,7 @@ import {
 } from "./capture-fixture.ts";
 import {
   gate,
+  hasCount,
   holds,
   looksFine,
   message,
@@ -97,24 +99,33 @@ test("nothing is captured before somebody agreed, and only that; the light is on
   });
 });
 
-test("a Stop that fails late does not hide what was turned on since then", async (t) => {
-  const visit = { ...(await withMoments(t)), expected: /ERR_FAILED/ };
-  await onPage(visit, async ({ page }) => {
-    await switchOn(page);
-    await light(page).filter({ hasText: "Recording camera and microphone" }).waitFor();
-    const late = gate();
-    await page.route("**/api/feedback/stats", (route) => late.until.then(() => route.abort()));
-    await light(page).getByRole("button", { name: "Stop" }).click();
-    await switchOn(page);
-    await page.getByLabel("Camera preview").waitFor();
-    const failed = page.waitForEvent("requestfailed");
-    late.open();
-    await failed;
-    await page.waitForTimeout(200);
-    assert.equal(await page.getByText("Turned off here").count(), 0);
-    assert.equal(await page.getByLabel("Camera preview").count(), 1);
+const fails = (route: Route) => route.abort();
+const arrives = (route: Route) => route.continue().catch(() => undefined); // it was taken back
+for (const [says, held, end] of [
+  ["whose first request fails", "stats", fails],
+  ["whose first request arrives", "stats", arrives],
+  ["whose second request arrives", "consent", arrives],
+] as const) {
+  test(`a Stop ${says} late does not end what was turned on since then`, async (t) => {
+    const visit = { ...(await withMoments(t)), expected: /ERR_FAILED/ };
+    await onPage(visit, async ({ page }, c) => {
+      await switchOn(page);
+      await light(page).filter({ hasText: "Recording camera and microphone" }).waitFor();
+      const late = gate();
+      const once = { times: 1 };
+      await page.route(`**/api/feedback/${held}`, (each) => late.until.then(() => end(each)), once);
+      await light(page).getByRole("button", { name: "Stop" }).click();
+      await switchOn(page);
+      await page.getByLabel("Camera preview").waitFor();
+      const { frames } = await c.get("/api/feedback/stats");
+      late.open();
+      await filled(c, { frames: frames + 2, seconds: 1 });
+      await hasCount(page.locator(".recording-trouble"), 0);
+      assert.equal(await page.getByLabel("Camera preview").count(), 1);
+      assert.equal((await c.get("/api/feedback/stats")).consent.frames, true);
+    });
   });
-});
+}
 
 test("what is praised is a package with pictures and playable sound, to be moved through and taken away", async (t) => {
   const visit = await withMoments(t);

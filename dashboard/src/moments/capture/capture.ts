@@ -87,8 +87,10 @@ export async function startCapture(wish: CaptureWish): Promise<void> {
 /** Turns everything off, here and at once, and withdraws the consent for it. */
 export async function stopCapture(): Promise<void> {
   end(undefined);
+  const before = agreeing;
   try {
     const { consent } = await request<Buffers>("/api/feedback/stats");
+    if (agreeing !== before) return;
     const { messages, upload, export: mayExport, wording } = consent;
     const left = { messages, upload, export: mayExport, frames: false, audio: false };
     await agree(wording === null ? left : { ...left, wording });
@@ -119,8 +121,14 @@ function devices({ camera, microphone }: CaptureWish): Promise<MediaStream> {
   });
 }
 
-async function agree(consent: object): Promise<void> {
-  const given = await request<Consent>("/api/feedback/consent", { method: "POST", body: consent });
+/** What is agreed to last counts: nothing before it comes after it. */
+let agreeing = new AbortController();
+
+async function agree(body: object): Promise<void> {
+  agreeing.abort();
+  agreeing = new AbortController();
+  const init = { method: "POST", body, signal: agreeing.signal } as const;
+  const given = await request<Consent>("/api/feedback/consent", init);
   queryClient.setQueryData<Buffers | null>(statsKey, (stats) =>
     stats ? { ...stats, consent: given } : stats,
   );
