@@ -165,6 +165,27 @@ test("formulas are drawn between words that are Markdown; they and code are copi
   });
 });
 
+test("what stands in a quotation or an item has the gaps that it has elsewhere", async () => {
+  const text = "one\n\n- two\n\n  three\n\nfour";
+  const quoted = text.replaceAll(/^/gm, "> ");
+  await onPage({ prepare: said(`${text}\n\n${quoted}`) }, async ({ page }) => {
+    await page.locator(".markdown blockquote").waitFor();
+    const gaps = await page.evaluate<Record<string, number[]>>(`(() => {
+      const gaps = (of) => [...document.querySelectorAll(of)].slice(1).map((each) =>
+        Math.round(each.getBoundingClientRect().top
+          - each.previousElementSibling.getBoundingClientRect().bottom));
+      const [outside, quoted] = [".markdown > *", ".markdown blockquote > *"].map(gaps);
+      const items = [...document.querySelectorAll(".markdown li > p + p")].map((each) =>
+        Math.round(each.getBoundingClientRect().top
+          - each.previousElementSibling.getBoundingClientRect().bottom));
+      return { outside, quoted, items };
+    })()`);
+    const gap = gaps["outside"]?.[0] ?? 0;
+    assert.ok(gap > 8, `${gap} px`);
+    assert.deepEqual(gaps, { outside: [gap, gap, gap], quoted: [gap, gap], items: [gap, gap] });
+  });
+});
+
 test("formulas that cannot be drawn stay as they were written", async () => {
   const formulas = [
     "$\\nope{x}$",
