@@ -7,12 +7,14 @@ import {
   gate,
   go,
   hasCount,
+  hold,
   holds,
   looksFine,
   message,
   messages,
   onPage,
   say,
+  takesNoWords,
   test,
   violations,
 } from "./page-fixture.ts";
@@ -219,8 +221,10 @@ test("branches are made at a message and by an edit, and lead there and back", a
     await page.getByRole("region", { name: "Search result: By the lake" }).waitFor();
     await hasCount(messages(page), 4);
     await act(page, "When?", "Edit in a new chat");
-    await page.locator("textarea").first().fill("What to eat?");
+    await page.getByLabel("Edited message").fill("What to eat?");
+    const letGo = await hold(page, "**/fork");
     await page.getByRole("button", { name: /^Send/ }).first().click();
+    await takesNoWords(page.getByLabel("Edited message"), letGo);
     await message(page, "A salad").waitFor();
     const old = (await c.throughline.chats.messages("local:me")).messages;
     assert.deepEqual(

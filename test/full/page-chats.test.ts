@@ -3,7 +3,18 @@ import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { ResponderError } from "../../src/core/models/responder.ts";
 import type { Companion } from "../support/server-fixture.ts";
-import { go, hasCount, holds, message, messages, onPage, say, test } from "./page-fixture.ts";
+import {
+  go,
+  hasCount,
+  hold,
+  holds,
+  message,
+  messages,
+  onPage,
+  say,
+  takesNoWords,
+  test,
+} from "./page-fixture.ts";
 
 test("a new chat opens and is talked in without a request that fails", async () => {
   await onPage({ path: "/chats", script: [["Hi"]] }, async ({ page }, c) => {
@@ -56,7 +67,9 @@ test("a chat is renamed, exported under its own name, copied whole, cleared, and
     ] as const) {
       await choose(page, from, "Rename…");
       await page.getByRole("textbox", { name: "Name" }).fill(name);
+      const letGo = await hold(page, "**/rename");
       await page.keyboard.press("Enter");
+      await takesNoWords(page.getByRole("textbox", { name: "Name" }), letGo);
       await items(page).filter({ hasText: to }).waitFor();
       await items(page).filter({ hasText: from }).waitFor({ state: "detached" });
     }

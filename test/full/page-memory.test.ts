@@ -15,6 +15,7 @@ import {
   field,
   gate,
   hasCount,
+  hold,
   holds,
   looksFine,
   message,
@@ -287,6 +288,23 @@ test("a server without persona and facts still shows the next prompt and the wor
     await part(page, "Working memory").waitFor();
     await part(page, "Facts").waitFor({ state: "detached" });
     await part(page, "Persona").waitFor({ state: "detached" });
+  });
+});
+
+test("the prompt of one chat is not shown under the name of another", async () => {
+  const prepare = async ({ throughline: { chats } }: Companion) => {
+    for (const id of ["local:tea", "local:cake"]) {
+      await chats.append(id, [{ role: "user", content: `More ${id}` }]);
+    }
+  };
+  await onPage({ path: "/memory?chat=local%3Atea", prepare }, async ({ page }) => {
+    const part = (text: string) => page.locator(".prompt-part pre").getByText(text);
+    await part("More local:tea").waitFor({ state: "attached" });
+    const letGo = await hold(page, "**/prompt*");
+    await page.getByRole("combobox", { name: "Chat" }).selectOption("local:cake");
+    await part("More local:tea").waitFor({ state: "detached" });
+    letGo();
+    await part("More local:cake").waitFor({ state: "attached" });
   });
 });
 

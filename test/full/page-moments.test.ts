@@ -11,10 +11,12 @@ import { momentsHome } from "./capture-fixture.ts";
 import {
   go,
   hasCount,
+  hold,
   looksFine,
   message,
   onPage,
   say,
+  takesNoWords,
   test,
   type Visit,
   violations,
@@ -88,7 +90,9 @@ test("a reply that is liked is in the gallery with what led to it, and can be ta
     await moment.getByText("Every file is as it was saved.").waitFor();
     await moment.getByRole("button", { name: "Retract…" }).click();
     await page.getByLabel("Reason (optional)").fill("a slip");
+    const letGo = await hold(page, "**/retract");
     await page.getByRole("button", { name: "Retract", exact: true }).click();
+    await takesNoWords(page.getByLabel("Reason (optional)"), letGo);
     await item.getByText("Retracted").waitFor();
     const { packages } = await c.get("/api/feedback");
     assert.equal(packages[0].status.retracted.reason, "a slip");
@@ -228,6 +232,13 @@ test("moments are found by words, by the reaction, by what they hold and by bein
     await only("Cold tea");
     await page.getByLabel("With pictures or sound").check();
     await page.getByText("No moment matches.").waitFor();
+    // That was said of the filter before.
+    const letGo = await hold(page, /api\/feedback\?.*query=/);
+    await page.getByLabel("Search moments").fill("tea");
+    await page.getByText("No moment matches.").waitFor({ state: "detached" });
+    letGo();
+    await page.getByText("No moment matches.").waitFor();
+    await page.getByLabel("Search moments").fill("");
     await page.getByLabel("Reaction").selectOption("All reactions");
     await only("Knock, knock");
     await page.getByLabel("With pictures or sound").uncheck();
@@ -328,8 +339,9 @@ test("what a reply should have said is kept with the dislike, as it was typed; o
     await page.getByLabel("Add a note").check();
     await page.keyboard.type("e?");
     assert.equal(await page.getByLabel("Note (optional)").inputValue(), "Who is there?");
+    const letGo = await hold(page, "**/api/feedback");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await takesNoWords(page.getByLabel("Note (optional)"), letGo);
     const noted = { text: "Who is there?", kind: "note" };
     assert.deepEqual((await keptAs("Who is there?")).correction, noted);
   });

@@ -7,7 +7,7 @@ import { openThroughline } from "../../src/core/throughline.ts";
 import { awake, runOf } from "../support/awake.ts";
 import { temporaryDirectory } from "../support/command-line.ts";
 import type { Companion } from "../support/server-fixture.ts";
-import { go, hasCount, looksFine, onPage, test } from "./page-fixture.ts";
+import { go, hasCount, hold, looksFine, onPage, test } from "./page-fixture.ts";
 
 /** The page takes the time from the server's answers, whose headers have that of this machine. */
 async function today({ clock }: Companion): Promise<void> {
@@ -71,7 +71,11 @@ for (const [says, inject] of [
     await onPage(visit, async ({ page }) => {
       await page.getByText(/^(Mostly h|H)appy over the last 30 days\b/).waitFor();
       assert.equal(await page.getByLabel("the last 30 days").isChecked(), true);
+      const letGo = await hold(page, "**/api/emotions/history?*");
       await page.getByLabel("the last hour").check({ force: true });
+      // What is still drawn is called what it is.
+      await hasCount(page.getByText(/appy over the last 30 days\b/), 1);
+      letGo();
       await page.getByText(/^(Mostly h|H)appy over the last hour\b/).waitFor();
     });
   });
@@ -135,8 +139,14 @@ test("axe finds nothing wrong with a hurt companion and its waking; what it was 
     );
     assert.equal(shown, stored);
     await page.getByLabel("Who is here?").fill("Ori");
+    const letGo = await hold(page, "**/api/person");
     await page.keyboard.press("Enter");
+    await page.keyboard.type(" and Ann");
+    letGo();
     await page.locator("#content").getByText("Ori", { exact: true }).waitFor();
     assert.equal(runOf(c).person?.name, "Ori");
+    const button = page.getByRole("button", { name: "I am here" });
+    await button.and(page.locator(":not([aria-disabled])")).waitFor();
+    assert.equal(await page.getByLabel("Who is here?").inputValue(), "Ori and Ann");
   });
 });

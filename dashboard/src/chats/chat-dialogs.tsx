@@ -53,6 +53,7 @@ export function RenameDialog({ chat, onClose }: ChatDialogProps) {
           className="field"
           dir="auto"
           maxLength={maxTitle}
+          readOnly={renaming.isPending}
           value={title}
           onChange={(event) => setTitle(event.target.value)}
         />

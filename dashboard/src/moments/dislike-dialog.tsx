@@ -64,6 +64,7 @@ export function DislikeDialog(props: DislikeDialogProps) {
           id={field}
           className="field"
           rows={4}
+          readOnly={isSending}
           maxLength={8_000}
           dir="auto"
           value={text}

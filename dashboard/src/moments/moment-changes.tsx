@@ -105,6 +105,7 @@ function RetractDialog({ name, onClose }: DialogProps) {
           id={field}
           className="field"
           maxLength={500}
+          readOnly={retracting.isPending}
           value={reason}
           onChange={(event) => setReason(event.target.value)}
         />

@@ -37,7 +37,7 @@ function Gallery() {
   const { list, entries, isFiltered } = useMoments(useDeferredValue(filter));
   const { name: open, show, close, leave } = useOpenMoment();
   const rows = useRef<HTMLUListElement>(null);
-  const hasNone = list.isSuccess && entries.length === 0;
+  const hasNone = list.isSuccess && !list.isPlaceholderData && entries.length === 0;
   return (
     <div className={`stack moments ${open === undefined ? "" : "has-open"}`}>
       <div className="moments-list">

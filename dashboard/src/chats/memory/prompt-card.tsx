@@ -1,4 +1,4 @@
-import { keepPreviousData, useIsFetching, useQuery } from "@tanstack/react-query";
+import { useIsFetching, useQuery } from "@tanstack/react-query";
 import { type RefObject, useEffect, useId, useRef } from "react";
 import { useLocation } from "wouter";
 import { useSearch } from "wouter/use-browser-location";
@@ -96,7 +96,7 @@ function Prompt({ chatId }: { readonly chatId: string }) {
       const search = draft.trim() === "" ? "" : `?${new URLSearchParams({ content: draft })}`;
       return request<NextPrompt>(`${chatPath(chatId)}/prompt${search}`, { signal });
     },
-    placeholderData: keepPreviousData,
+    placeholderData: (before) => (before?.chat_id === chatId ? before : undefined),
     staleTime: 0,
   });
   return (

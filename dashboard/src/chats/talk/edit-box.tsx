@@ -48,6 +48,7 @@ export function EditBox({ content, isOpened, onChange, send, cancel }: EditBoxPr
           aria-label="Edited message"
           dir="auto"
           rows={3}
+          readOnly={isSending}
           value={text}
           onChange={(event) => {
             setText(event.target.value);

@@ -57,11 +57,11 @@ function Course({ since }: { readonly since: number | undefined }) {
       {history.isPending ? <Loading label="Loading the history" /> : null}
       {data === undefined || hasCourse(data) ? null : (
         <p className="hint">
-          There is nothing to draw for {range.says} yet. The mood is recorded while Throughline is
-          running.
+          There is nothing to draw for {data.range.says} yet. The mood is recorded while Throughline
+          is running.
         </p>
       )}
-      {data !== undefined && hasCourse(data) ? <Drawn history={data} range={range} /> : null}
+      {data !== undefined && hasCourse(data) ? <Drawn history={data} range={data.range} /> : null}
     </>
   );
 }

@@ -9,16 +9,16 @@ import { historyKey } from "./use-emotions.ts";
 const historyPoints = 300;
 const fewestPoints = 10;
 
-/** The history up to now. A longer or shorter one replaces it only once it is there. */
+/** The history up to now, with its range. A longer or shorter one replaces it only once it is there. */
 export function useEmotionHistory(
   range: Range,
   since: number | undefined,
-): UseQueryResult<MoodHistory> {
+): UseQueryResult<MoodHistory & { readonly range: Range }> {
   return useQuery({
     queryKey: [...historyKey, range.name],
-    queryFn: ({ signal }) => {
+    queryFn: async ({ signal }) => {
       const from = chartStart(range, since, serverNow());
-      return history(from, historyPoints, signal);
+      return { ...(await history(from, historyPoints, signal)), range };
     },
     refetchInterval: range.refreshMs,
     placeholderData: (previous) => previous,

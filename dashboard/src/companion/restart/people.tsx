@@ -29,9 +29,9 @@ function Person({ run, take }: Props) {
   const saving = useMutation({
     mutationFn: (person: string) =>
       request<PersonSeen>("/api/person", { method: "POST", body: { name: person } }),
-    onSuccess: (seen) => {
+    onSuccess: (seen, saved) => {
       take(seen);
-      setName("");
+      setName((now) => (now.trim() === saved ? "" : now));
     },
   });
   const submit = (event: FormEvent) => {
