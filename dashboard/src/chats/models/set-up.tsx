@@ -100,7 +100,7 @@ function Ollama({ list, choose }: { list: ModelList | undefined; choose: (model:
     return (
       <div className="set-up-part">
         <h3>Ollama is running. Use one of its models:</h3>
-        <div className="set-up-models">
+        <div className="row set-up-models">
           {models.slice(0, maxButtons).map(({ model, size_bytes: size }, at) => (
             <Button
               key={model}

@@ -78,7 +78,7 @@ function Bucket({ chat, provider, bucket, onReset }: BucketProps) {
       <div className="bucket-name">
         <strong>{providerName(provider)}</strong>{" "}
         {isInUse && provider !== "offline" ? <span>{chat.model}</span> : null}
-        <p className="hint" title={bucket.session_id}>
+        <p className="hint clip" title={bucket.session_id}>
           {bucket.session_id === "" ? "no session id yet" : <code>{bucket.session_id}</code>}
         </p>
       </div>

@@ -78,7 +78,7 @@ export function FactRow({ name, line, canEdit, isFocused, save, remove }: Props)
   );
 }
 
-/** Who types elsewhere goes on typing. */
+/** Somebody who types elsewhere keeps the focus. */
 export function giveFocus(element: HTMLElement | null): void {
   if (document.activeElement?.matches("input, textarea") !== true) element?.focus();
 }

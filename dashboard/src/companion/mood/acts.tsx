@@ -106,7 +106,7 @@ function EventButtons({ names, act }: Choices) {
         return ofGroup.length === 0 ? null : (
           <fieldset key={group} className="event-group">
             <legend>{title}</legend>
-            <div className="event-buttons">
+            <div className="row event-buttons">
               {ofGroup.map((name) => (
                 <Button key={name} className={`event-${group}`} onClick={() => happen(name)}>
                   {asTitle(name)}

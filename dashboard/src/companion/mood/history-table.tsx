@@ -1,30 +1,26 @@
 import type { MoodHistory } from "../../api/openapi-types.ts";
 import { fullTime, percent } from "../../ui/in-words.ts";
-import { emotions, marksOf, type Range, valuesOf } from "./history-facts.ts";
+import { emotions, marksOf, valuesOf } from "./history-facts.ts";
+import type { RangedHistory } from "./use-emotion-history.ts";
 import { asTitle, inWords } from "./words.ts";
 
 /** Enough rows to see the course, and few enough to read. */
 const mostRows = 24;
 const mostMarks = 100;
 
-interface Props {
-  readonly history: MoodHistory;
-  readonly range: Range;
-}
-
 /** All that the chart shows, in words and numbers. */
-export function HistoryTable({ history, range }: Props) {
+export function HistoryTable({ history }: { readonly history: RangedHistory }) {
   return (
     <details className="history-table">
       <summary className="unfold">Show as a table</summary>
-      <LevelTable history={history} range={range} />
+      <LevelTable history={history} />
       <h3>What happened</h3>
       <Marks history={history} />
     </details>
   );
 }
 
-function LevelTable({ history, range }: Props) {
+function LevelTable({ history }: { readonly history: RangedHistory }) {
   const step = Math.max(1, Math.ceil(history.at.length / mostRows));
   const rows = history.at
     .map((at, index) => ({ at, index }))
@@ -39,7 +35,8 @@ function LevelTable({ history, range }: Props) {
     <section className="table-scroll" aria-label="Levels over time" tabIndex={0}>
       <table>
         <caption>
-          Levels over {range.says}, newest first. A cell is empty where Throughline was not running.
+          Levels over {history.range.says}, newest first. A cell is empty where Throughline was not
+          running.
         </caption>
         <thead>
           <tr>
@@ -66,7 +63,7 @@ function LevelTable({ history, range }: Props) {
   );
 }
 
-function Marks({ history }: Pick<Props, "history">) {
+function Marks({ history }: { readonly history: MoodHistory }) {
   const marks = marksOf(history);
   if (marks.length === 0) return <p className="hint">No events.</p>;
   return (

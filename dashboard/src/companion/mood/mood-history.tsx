@@ -16,7 +16,7 @@ import {
   valuesOf,
 } from "./history-facts.ts";
 import { HistoryTable } from "./history-table.tsx";
-import { useEmotionHistory, useKnownSince } from "./use-emotion-history.ts";
+import { type RangedHistory, useEmotionHistory, useKnownSince } from "./use-emotion-history.ts";
 import { asTitle, groupOf, inWords } from "./words.ts";
 import "./history.css";
 
@@ -61,7 +61,7 @@ function Course({ since }: { readonly since: number | undefined }) {
           is running.
         </p>
       )}
-      {data !== undefined && hasCourse(data) ? <Drawn history={data} range={data.range} /> : null}
+      {data !== undefined && hasCourse(data) ? <Drawn history={data} /> : null}
     </>
   );
 }
@@ -92,12 +92,7 @@ function RangeChoice({ range, onRange }: RangeProps) {
   );
 }
 
-interface DrawnProps {
-  readonly history: MoodHistory;
-  readonly range: Range;
-}
-
-function Drawn({ history, range }: DrawnProps) {
+function Drawn({ history }: { readonly history: RangedHistory }) {
   const [hidden, setHidden] = useState<ReadonlySet<Line>>(new Set());
   const [index, setIndex] = useState<number>();
   const shown = index !== undefined && index < history.at.length ? index : undefined;
@@ -108,14 +103,14 @@ function Drawn({ history, range }: DrawnProps) {
     });
   return (
     <figure className="history">
-      <figcaption>{summaryOf(history, range)}</figcaption>
+      <figcaption>{summaryOf(history, history.range)}</figcaption>
       <Legend history={history} hidden={hidden} index={shown} onToggle={toggle} />
       <Suspense fallback={<div className="history-chart" />}>
         <HistoryChart history={history} hidden={hidden} index={shown} onIndex={setIndex} />
       </Suspense>
       <Moment history={history} index={shown} onIndex={setIndex} />
       <Key history={history} />
-      <HistoryTable history={history} range={range} />
+      <HistoryTable history={history} />
     </figure>
   );
 }

@@ -9,11 +9,13 @@ import { historyKey } from "./use-emotions.ts";
 const historyPoints = 300;
 const fewestPoints = 10;
 
-/** The history up to now, with its range. A longer or shorter one replaces it only once it is there. */
+export type RangedHistory = MoodHistory & { readonly range: Range };
+
+/** The history up to now. A longer or shorter one replaces it only once it is there. */
 export function useEmotionHistory(
   range: Range,
   since: number | undefined,
-): UseQueryResult<MoodHistory & { readonly range: Range }> {
+): UseQueryResult<RangedHistory> {
   return useQuery({
     queryKey: [...historyKey, range.name],
     queryFn: async ({ signal }) => {

@@ -50,7 +50,7 @@ function InterruptedChat({ chatId, messageIds }: Props) {
         </p>
       </div>
       {left === 0 || isAnswering ? null : (
-        <div className="restart-actions">
+        <div className="row restart-actions">
           <Button isBusy={act.isPending} onClick={() => act.mutate("answer")}>
             Answer
           </Button>

@@ -29,7 +29,7 @@ export function CapturePanel({ stats }: { readonly stats: Buffers }) {
             {here.missed > 0 ? ` ${counted(here.missed, "part")} could not be sent.` : ""}
           </p>
         </div>
-        <div className="capture-acts">
+        <div className="row">
           {isOn ? null : (
             <Button disabled={missing !== undefined} onClick={() => setIsAsking(true)}>
               <Icon name="camera" size={17} />
