@@ -314,6 +314,25 @@ for (const [name, openPlace] of places) {
   });
 
   together(
+    "what one process erases while another copies its chat is in no copy",
+    2,
+    async (join) => {
+      const [a, b] = [await join(), await join()];
+      const messages = Array.from({ length: 600 }, (_, n) => {
+        return { id: `m${n}`, role: "user" as const, content: `the secret ${n}` };
+      });
+      await a.chats.append(chat, messages);
+      const copying = a.chats.fork(chat, "m599", "copy");
+      while ((await b.chats.state("copy")).head === undefined); // in memory it is made without a pause
+      await b.chats.erase(chat, "m0");
+      await copying;
+      const records = await Array.fromAsync(b.chats.records("copy"));
+      assert.doesNotMatch(JSON.stringify([records, await b.chats.existing("copy")]), /secret 0\b/);
+      assert.equal((await b.chats.row("copy")).message_count, 599);
+    },
+  );
+
+  together(
     "a process that ends leaves the run to the others, and the last one ends it",
     2,
     async (_, place) => {

@@ -1,6 +1,7 @@
 // Two processes of one place: one erases, the other writes at the worst moment.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { changed } from "../../../test/support/changed.ts";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { MemoryPlace, openMemoryProcess } from "../../../test/support/memory-place.ts";
@@ -23,13 +24,27 @@ function process(place: MemoryPlace, name: string, ms = 0) {
   const storage = openMemoryProcess({ place });
   const store = storage.logs(chatsCollection, chatProjection);
   const before: Before = {};
+  /** Waited for before and after each call, and each record that is read. */
+  const hooks: { around?: () => Promise<void> } = {};
+  const around = async <T>(call: () => T): Promise<Awaited<T>> => {
+    await hooks.around?.();
+    const made = await call();
+    await hooks.around?.();
+    return made;
+  };
+  async function* read(...args: Parameters<LogStore["read"]>) {
+    const records = store.read(...args)[Symbol.asyncIterator]();
+    const next = () => around(() => records.next());
+    for (let one = await next(); one.done !== true; one = await next()) yield one.value;
+  }
   const logs = changed(store, (called) => {
+    if (called === "read") return read;
     const first = before[called as keyof LogStore]?.shift();
     const call: unknown = Reflect.get(store, called);
-    if (first === undefined || typeof call !== "function") return undefined;
+    if (typeof call !== "function") return undefined;
     return async (...args: unknown[]) => {
-      await first();
-      return call.apply(store, args);
+      await first?.();
+      return around(() => call.apply(store, args));
     };
   });
   const clock = new HeldClock();
@@ -43,7 +58,7 @@ function process(place: MemoryPlace, name: string, ms = 0) {
   const logsOf = (name: string) =>
     name === chatsCollection ? logs : storage.logs(name, chatProjection);
   const chats = new Chats({ logs: logsOf, leases, cluster, files }, ports);
-  return { chats, before };
+  return { chats, before, hooks };
 }
 
 /** Two processes, and a chat whose title is from the message that is to go. */
@@ -156,3 +171,53 @@ test("an erasure that was cut off is finished by another process, and counts the
   assert.doesNotMatch(JSON.stringify([head, records]), secret);
   assert.deepEqual([head.message_count, head.last_consolidated], [2, 1]);
 });
+
+/** What happens to a chat while it is copied, and what holds then, whatever came first. */
+const losses: Record<string, (chats: Chats) => Promise<unknown>> = {
+  erase: (chats) => chats.erase(chat, "m1"),
+  forget: (chats) => chats.forget(chat),
+  "take back": (chats) => chats.takeBack(chat, ["m1"]),
+  clear: (chats) => chats.clear(chat),
+};
+
+for (const [loss, lose] of Object.entries(losses)) {
+  for (const origin of [chat, "between"]) {
+    for (const by of ["this process", "another one"]) {
+      test(`${loss} by ${by} at any moment of a fork of ${origin} loses and leaves nothing`, async () => {
+        for (let at = 0, isOver = false; !isOver; at++) {
+          const { a, b } = await two();
+          if (origin !== chat) await a.chats.fork(chat, "m3", origin);
+          let losing: Promise<unknown> | undefined;
+          let calls = 0;
+          a.hooks.around = async () => {
+            if (calls++ !== at) return;
+            losing = lose((by === "this process" ? a : b).chats);
+            for (let pass = 0; pass < 50; pass++) await setImmediate();
+          };
+          const [forked] = await Promise.allSettled([a.chats.fork(origin, "m3", "copy")]);
+          isOver = losing === undefined;
+          const receipt = await losing;
+          const copy = await b.chats.state("copy");
+          const moment = `${at}: ${JSON.stringify([forked, receipt])}`;
+          const isMade = forked.status === "fulfilled";
+          assert.equal(copy.head !== undefined, isMade, moment);
+          assert.equal(copy.head?.unfinished, undefined, moment);
+          if (!isMade) assert.equal(forked.reason.code, "THROUGHLINE_NOT_FOUND", moment);
+          const records = await Array.fromAsync(b.chats.logs.read("copy"));
+          if (loss === "erase" && !isOver) {
+            assert.doesNotMatch(JSON.stringify([copy.head, records]), secret, moment);
+          }
+          if (isMade)
+            assert.ok(
+              records.some(({ id }) => id === "m3"),
+              moment,
+            );
+          if (loss === "erase" || loss === "take back") assert.ok(isMade, moment);
+          if (loss !== "forget" || origin !== chat || isOver) continue;
+          const { forks } = receipt as Awaited<ReturnType<Chats["forget"]>>;
+          assert.equal(forks.includes("copy"), isMade, moment);
+        }
+      });
+    }
+  }
+}

@@ -22,7 +22,7 @@ import {
   type RemovalReceipt,
   summed,
 } from "./forget.ts";
-import { copiesOf, forkedFrom, forksOf } from "./forks.ts";
+import { copiesOf, forkedFrom, forksAt, forksOf } from "./forks.ts";
 import { shownMessages } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import { type MessageInput, roleOf } from "./message-input.ts";
@@ -48,9 +48,6 @@ import { type Copied, copyable, writeMessages } from "./write-messages.ts";
  * stored is ever changed to record something new: a clear and every setting are records.
  */
 export class Chats extends ChatLog {
-  /** Forks that are being made: what they copied already may be hidden or erased since. */
-  readonly #forking = new Set<Promise<unknown>>();
-
   /**
    * Adds messages to the end of a chat, all or none, creating the chat on first use. Only what is
    * new is written. A message whose id the chat holds with the same role and content is passed over,
@@ -258,7 +255,7 @@ export class Chats extends ChatLog {
     const { logs } = this;
     await this.changeExisting(chatId, (made) => takeBackFrom(made, targets, logs));
     for (const id of targets) await this.removeElsewhere(chatId, "take_back", id);
-    await Promise.allSettled(this.#forking);
+    for await (const _ of forksAt(this, chatId));
   }
 
   /**
@@ -285,9 +282,8 @@ export class Chats extends ChatLog {
     };
     const erased = await eraseIn(chatId);
     removed.push(...(await this.removeElsewhere(chatId, "erase", messageId)));
-    await Promise.allSettled(this.#forking);
     const copies: string[] = [];
-    for (const { chatId: copy, isThere } of await copiesOf(this.logs, chatId, messageId)) {
+    for await (const { chatId: copy, isThere } of copiesOf(this, chatId, messageId)) {
       try {
         if (isThere) await eraseIn(copy);
         removed.push(...(await this.removeElsewhere(copy, "erase", messageId)));
@@ -298,6 +294,7 @@ export class Chats extends ChatLog {
         removed.push({ unreachable: `the chat ${chat}, which holds a copy: erase it there` });
       }
     }
+    copies.sort();
     const receipt = { chat_id: chatId, message_id: messageId, copies, ...summed(removed) };
     return { ...receipt, erased: erased > 0 };
   }
@@ -328,16 +325,10 @@ export class Chats extends ChatLog {
     if (messageId !== undefined && (until?.seq ?? 0) <= after) throw notFound(chatId, "message");
     if ((await this.state(newChatId)).head !== undefined) throw alreadyThere(newChatId);
     const source = copyable(this.logs, this.files, chatId, { after, until });
-    const copying = this.write(newChatId, source, {
+    await this.write(newChatId, source, {
       metadata: head.metadata,
       forked_from: forkedFrom(chatId, messageId, head),
     });
-    this.#forking.add(copying);
-    try {
-      await copying;
-    } finally {
-      this.#forking.delete(copying);
-    }
     return this.row(newChatId);
   }
 
@@ -412,8 +403,7 @@ export class Chats extends ChatLog {
   async forget(chatId: string): Promise<ForgetReceipt> {
     checkChatId(chatId);
     const receipt = await this.alone(chatId, () => forgetChat(this, chatId));
-    await Promise.allSettled(this.#forking);
-    return { ...receipt, forks: await forksOf(this.logs, chatId) };
+    return { ...receipt, forks: await forksOf(this, chatId) };
   }
 
   /** When this chat was last forgotten, ISO 8601. What is older must not come back by an import. */

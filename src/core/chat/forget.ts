@@ -148,7 +148,7 @@ async function isLeftOver(log: ChatLog, chatId: string, wasBegun: boolean): Prom
 }
 
 /** Removes the log of a chat and its files: no change of it comes in between. */
-function remove(
+export function remove(
   log: ChatLog,
   chatId: string,
 ): Promise<{ readonly existed: boolean; readonly files: Removed | undefined }> {

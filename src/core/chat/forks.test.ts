@@ -32,8 +32,8 @@ test("a fork and its source name each other, with the message where they part", 
   await t.chats.fork("source", "m2", "two");
   await t.chats.fork("two", "m1", "of-two");
   assert.deepEqual(await links(t, "source"), [undefined, "one m1 1", "two m2 2"]);
-  assert.deepEqual(await links(t, "two"), ["source m2 2", "of-two m1 1"]);
-  assert.deepEqual(await links(t, "of-two"), ["two m1 1"]);
+  assert.deepEqual(await links(t, "two"), ["source m2 2", "of-two m1 2"]);
+  assert.deepEqual(await links(t, "of-two"), ["two m1 2"]);
   const { head } = await t.chats.existing("one");
   const { origin } = await linksOf(t.chats, "one", head);
   assert.equal(origin?.title, "Plan a picnic");
@@ -68,6 +68,7 @@ test("a fork that failed is not shown, nor a later chat of its id", async () => 
   t.chats.logs.read = () => ({ [Symbol.asyncIterator]: () => ({ next }) });
   await assert.rejects(t.chats.fork("source", "m2", "cut"), /the disk is full/);
   t.chats.logs.read = read;
+  assert.equal((await t.chats.state("cut")).head, undefined);
   assert.deepEqual(await links(t, "source"), [undefined]);
   await t.chats.append("cut", [{ role: "user", content: "Something else" }]);
   assert.deepEqual(await links(t, "source"), [undefined]);
@@ -81,7 +82,7 @@ test("a chat names up to 100 branches, the oldest first, also with long ids", as
   await t.chats.fork(long, "m2", "of-long");
   const named = await links(t, "source");
   assert.equal(named.length - 1, 100);
-  assert.deepEqual(await links(t, long), ["source m2 2", "of-long m2 2"]);
+  assert.deepEqual(await links(t, long), ["source m2 2", "of-long m2 3"]);
 });
 
 test("a chat is forgotten, and its forks are named, also where the chat of one cannot be read", async (t) => {
@@ -181,11 +182,13 @@ async function forkUnderWay() {
   return { ...throughline, throughline, forking };
 }
 
-test("forgetting a chat names the fork that is being made of it", async () => {
+test("a chat that is forgotten ends the fork that is being made of it, and nothing is left of that", async () => {
   const { throughline, chats, forking } = await forkUnderWay();
   await using _ = throughline;
-  assert.deepEqual((await chats.forget("first")).forks, ["second"]);
-  await forking;
+  const refused = assert.rejects(forking, { code: "THROUGHLINE_NOT_FOUND" });
+  assert.deepEqual((await chats.forget("first")).forks, []);
+  await refused;
+  assert.equal((await chats.state("second")).head, undefined);
 });
 
 test("what is erased while a fork is being made is erased in that fork; what is taken back, in later ones", async () => {

@@ -63,54 +63,59 @@ interface Copy {
 }
 
 /**
- * The chats that hold the same message as `chatId`, or held it until it was erased there: its forks, the
- * chat that it is a fork of, the forks of that one, and so on.
+ * Finds the chats that hold the same message as `chatId`, or held it until it was erased there: its forks, the
+ * chat that it is a fork of, the forks of that one, and so on. The forks of each are looked for when it was
+ * dealt with: one that is begun later copies what is left.
  */
-export async function copiesOf(
-  logs: LogStore,
+export async function* copiesOf(
+  log: ChatLog,
   chatId: string,
   messageId: string,
-): Promise<readonly Copy[]> {
-  const others = await reachedFrom(chatId, async function* (known) {
-    for await (const { key, head } of forksAt(logs, known)) {
+): AsyncGenerator<Copy> {
+  const { logs } = log;
+  const others = reachedFrom(chatId, async function* (known) {
+    for await (const { key, head } of forksAt(log, known)) {
       if (await isCopied(logs, key, head, messageId)) yield key;
     }
     const head = (await logs.tail(known, 0))?.head;
     if (head && (await isCopied(logs, known, head, messageId))) yield* await originsOf(logs, head);
   });
-  const copies: Copy[] = [];
-  for (const other of others) {
+  for await (const other of others) {
     const record = await logs.find(other, messageId);
-    copies.push({ chatId: other, isThere: record !== undefined && isMessage(record) });
+    yield { chatId: other, isThere: record !== undefined && isMessage(record) };
   }
-  return copies;
 }
 
 /** The chats with messages that were copied from this one, directly or through others. */
-export function forksOf(logs: LogStore, chatId: string): Promise<readonly string[]> {
-  return reachedFrom(chatId, async function* (known) {
-    for await (const { key, head } of forksAt(logs, known)) {
+export async function forksOf(log: ChatLog, chatId: string): Promise<readonly string[]> {
+  const forks = reachedFrom(chatId, async function* (known) {
+    for await (const { key, head } of forksAt(log, known)) {
       if (lastCopied(head) !== undefined) yield key;
     }
   });
+  return (await Array.fromAsync(forks)).sort();
 }
 
 /** Lists the chats that a chat leads to, and those that these lead to, but for itself. */
-async function reachedFrom(
-  chatId: string,
-  next: (known: string) => AsyncIterable<string>,
-): Promise<readonly string[]> {
+async function* reachedFrom(chatId: string, next: (known: string) => AsyncIterable<string>) {
   const related = new Set([chatId]);
   // A set is walked to its end, those that are added on the way included.
-  for (const known of related) for await (const each of next(known)) related.add(each);
-  related.delete(chatId);
-  return [...related].sort();
+  for (const known of related) {
+    if (known !== chatId) yield known;
+    for await (const each of next(known)) related.add(each);
+  }
 }
 
-/** Lists the forks of a chat, and of its forks that are gone. */
-async function* forksAt(logs: LogStore, chatId: string) {
+/** Lists the forks of a chat, and of its forks that are gone. Waits for those that are being made, by any process. */
+export async function* forksAt(log: ChatLog, chatId: string) {
+  const { logs } = log;
   for await (const row of rows(logs, { label: forkLabel(chatId) })) {
-    if ((await originsOf(logs, row.head)).includes(chatId)) yield row;
+    if (!(await originsOf(logs, row.head)).includes(chatId)) continue;
+    if (row.head["unfinished"] === true) {
+      await log.free(row.key);
+      if (!(await log.alone(row.key, () => logs.tail(row.key, 0)))) continue;
+    }
+    yield row;
   }
 }
 

@@ -2,8 +2,9 @@ import type { FileStore } from "../storage/file-store.ts";
 import type { LogRecord, LogStore } from "../storage/log-store.ts";
 import { attachedIn, wholeFile } from "./attachments.ts";
 import type { ChatHead } from "./chat-head.ts";
-import { alreadyThere, type ChatLog } from "./chat-log.ts";
+import { alreadyThere, type ChatLog, notFound } from "./chat-log.ts";
 import { partsOf } from "./exact.ts";
+import { remove } from "./forget.ts";
 import { Marks } from "./marks.ts";
 import { isMessage, type StoredMessage } from "./message.ts";
 import type { MessageInput } from "./message-input.ts";
@@ -20,7 +21,8 @@ const copyBytes = 1024 * 1024;
 
 /**
  * Writes a new chat from messages that exist already, in appends of bounded size. Until the last one
- * is stored the chat is marked unfinished.
+ * is stored the chat is marked unfinished. A fork names its origin before anything is read there: who erases
+ * something of that finds it.
  */
 export async function writeMessages(
   chats: ChatLog,
@@ -28,6 +30,8 @@ export async function writeMessages(
   from: { readonly messages: AsyncIterable<Copied>; readonly head: Partial<ChatHead> },
 ): Promise<void> {
   if ((await chats.state(chatId)).head !== undefined) throw alreadyThere(chatId);
+  const { forked_from } = from.head;
+  const unfinished = { unfinished: true, ...(forked_from && { forked_from }) } as const;
   let isBegun = false;
   let batch: CopiedRecord[] = [];
   const store = async (isLast: boolean) => {
@@ -38,27 +42,33 @@ export async function writeMessages(
         else transaction.message(item.message);
       }
       if (transaction.records.length === 0) transaction.control("metadata", { metadata: {} });
-      transaction.set(isLast ? { ...from.head, unfinished: undefined } : { unfinished: true });
+      transaction.set(isLast ? { ...from.head, unfinished: undefined } : unfinished);
     });
     isBegun = true;
     batch = [];
   };
   let bytes = 0;
-  for await (const item of from.messages) {
-    if ("file" in item) {
-      // After the mark: a start after a crash removes the files of an unfinished chat with it.
-      if (!isBegun) await store(false);
-      await chats.files.put(chatId, item.file);
-      continue;
+  try {
+    if (forked_from !== undefined) await store(false);
+    for await (const item of from.messages) {
+      if ("file" in item) {
+        // After the mark: a start after a crash removes the files of an unfinished chat with it.
+        if (!isBegun) await store(false);
+        await chats.files.put(chatId, item.file);
+        continue;
+      }
+      if (batch.length === copyBatch || bytes > copyBytes) {
+        await store(false);
+        bytes = 0;
+      }
+      batch.push(item);
+      bytes += JSON.stringify(item).length;
     }
-    if (batch.length === copyBatch || bytes > copyBytes) {
-      await store(false);
-      bytes = 0;
-    }
-    batch.push(item);
-    bytes += JSON.stringify(item).length;
+    await store(true);
+  } catch (error) {
+    if (isBegun) await remove(chats, chatId).catch(() => undefined); // a start removes it
+    throw error;
   }
-  await store(true);
 }
 
 /**
@@ -80,9 +90,11 @@ export async function* copyable(
   const isOther = ({ role, turn }: StoredMessage) =>
     last?.replaced === true && role !== "user" && turn === until.turn;
   let at: string | undefined;
+  let seq = 0;
   const copied = new Set<string>();
   for await (const record of logs.read(chatId, { after })) {
-    if (record.seq > until.seq) return;
+    seq = record.seq;
+    if (seq > until.seq) return;
     if (!isMessage(record)) continue;
     const shown = marks.shown(record);
     if (shown === undefined) continue;
@@ -100,4 +112,5 @@ export async function* copyable(
     for (const part of await partsOf(logs, chatId, record)) yield { part };
     yield { message: at ? { ...message, timestamp: at } : message };
   }
+  if (seq < until.seq) throw notFound(chatId); // it was forgotten in between
 }
