@@ -1,6 +1,6 @@
 // What several processes remember of chats that one of them forgets: by a message, or by asking.
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -8,12 +8,16 @@ import { setImmediate } from "node:timers/promises";
 import { changed } from "../../test/support/changed.ts";
 import { mortal, until } from "../../test/support/cluster-world.ts";
 import { faultyDisk } from "../../test/support/faulty-disk.ts";
+import { HeldClock } from "../../test/support/held-clock.ts";
+import { HeldTimers } from "../../test/support/held-timers.ts";
 import { MemoryPlace, openMemoryProcess } from "../../test/support/memory-place.ts";
 import { momentOf, openPackages } from "../../test/support/package-workload.ts";
 import { SimulatedDisk } from "../../test/support/simulated-disk.ts";
 import { ThroughlineError } from "../core/errors.ts";
+import { realDisk } from "../core/storage/disk/disk.ts";
 import type { LogProjection, LogStore } from "../core/storage/log-store.ts";
 import { openThroughline } from "../core/throughline.ts";
+import type { Timers } from "../core/timers.ts";
 import type { Selection } from "./directory/whose.ts";
 import { forgetPackagesOf } from "./record/forget-forgotten.ts";
 import { startMoments } from "./start-moments.ts";
@@ -22,7 +26,7 @@ const software = { name: "throughline", version: "0.0.0" };
 const liked = { sentiment: "positive", what: "the joke", source: "http" } as const;
 
 /** One server: a storage of the place, a home beside it, and moments in that. */
-async function server(t: TestContext, place: MemoryPlace) {
+async function server(t: TestContext, place: MemoryPlace, timers?: Timers) {
   const own = mortal(openMemoryProcess({ place }));
   let isAway = false;
   const logs = (collection: string, projection: LogProjection): LogStore => {
@@ -36,7 +40,7 @@ async function server(t: TestContext, place: MemoryPlace) {
   };
   const path = mkdtempSync(join(tmpdir(), "throughline-cluster-"));
   const ownHome = { path, assertWriter: () => undefined };
-  const throughline = await openThroughline({ storage: { ...own, ownHome, logs } });
+  const throughline = await openThroughline({ storage: { ...own, ownHome, logs }, timers });
   const moments = await startMoments(throughline, { sessionId: "a1b2c3d4", software });
   t.after(async () => {
     await throughline.close(); // which may write
@@ -256,5 +260,29 @@ test("where a disk refuses to delete a package of a forgotten chat, the others g
   const left = async () => (await packages.list()).packages.map(({ name }) => name);
   assert.deepEqual(await left(), [kept], "what is deleted in part is no package any more");
   await again();
-  assert.deepEqual((await packages.delete({ chatId: "chat:1" })).deleted, [first]);
+  assert.deepEqual((await packages.delete({ chatId: "chat:1" })).deleted, []);
+  assert.deepEqual(await left(), [kept]);
+});
+
+test("what a disk refuses to delete when another process forgets a chat is deleted later", async (t) => {
+  const place = new MemoryPlace();
+  const timers = new HeldTimers(new HeldClock());
+  const [a, b] = [await server(t, place), await server(t, place, timers)];
+  await b.say("gone", "words");
+  await b.saved("gone");
+  let failures = 2;
+  const { unlink } = realDisk;
+  t.mock.method(realDisk, "unlink", (path: string) => {
+    const isRefused = path.startsWith(b.home) && path.endsWith("messages.json") && failures-- > 0;
+    return isRefused ? Promise.reject(new Error("EIO")) : unlink(path);
+  });
+  await a.chats.forget("gone");
+  const left = () => readdirSync(join(b.home, "feedback"));
+  await until(() => failures === 1);
+  assert.match(left().join(), /partial/);
+  await until(async () => {
+    await timers.pass(60_000);
+    return left().length === 0;
+  });
+  assert.equal(failures, -1);
 });

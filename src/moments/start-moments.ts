@@ -58,6 +58,9 @@ export {
 } from "./turns/skills.ts";
 export { transcriptUpTo } from "./turns/transcript.ts";
 
+/** Between two tries to delete a package, in milliseconds. */
+const retryMs = 60_000;
+
 /** What receipts call it. */
 const name = "moments";
 
@@ -99,6 +102,8 @@ class MomentsExtension implements Extension {
   readonly kept: Kept | undefined;
   readonly #throughline: Throughline;
   readonly #agreeNoMore: () => void;
+  readonly #retries = new Set<() => void>();
+  #isClosed = false;
 
   constructor(throughline: Throughline, kept: Kept | undefined) {
     this.#throughline = throughline;
@@ -115,11 +120,27 @@ class MomentsExtension implements Extension {
     const isErased = loss === "erase" && messageId !== undefined;
     if (loss !== "forget" && !isErased) return [];
     const selection = isErased ? { message: { chatId, id: messageId } } : { chatId };
-    const rows = removedOf(await this.#withPackages((kept) => kept.forget(selection)));
+    const deleted = await this.#withPackages((kept) => kept.forget(selection));
+    if (isElsewhere) this.#retry(deleted?.failed ?? []);
+    const rows = removedOf(deleted);
     // A chat that is forgotten leaves a mark, which the others find when they start.
     const { isShared } = this.#throughline.storage.cluster;
     const isForOthers = isShared && messageId !== undefined && !isElsewhere;
     return isForOthers ? [...rows, { unreachable: packagesElsewhere }] : rows;
+  }
+
+  /** Deletes later what the disk refused, where nobody hears of it. By name: the chat may be begun again. */
+  #retry(failed: readonly { readonly name: string }[]): void {
+    for (const { name } of this.#isClosed ? [] : failed) {
+      const cancel = this.#throughline.ports.timers.after(retryMs, async () => {
+        this.#retries.delete(cancel);
+        const receipt = await this.#withPackages((kept) => kept.forget({ name })).catch(
+          () => undefined,
+        );
+        this.#retry(receipt?.failed ?? [{ name }]);
+      });
+      this.#retries.add(cancel);
+    }
   }
 
   /** Works with what is kept now, or else with the packages that the home has. */
@@ -154,6 +175,8 @@ class MomentsExtension implements Extension {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#agreeNoMore();
+    this.#isClosed = true;
+    for (const cancel of this.#retries) cancel();
     await this.kept?.moments.close();
   }
 }

@@ -10,14 +10,15 @@ import { readStatus } from "./notes.ts";
 
 /**
  * Which packages: one, those of a chat, those of a chat that hold one message, those in whose window a
- * person was seen, or every one.
+ * person was seen, every one, or only what was never finished, or not wholly deleted.
  */
 export type Selection =
   | { readonly name: string }
   | { readonly chatId: string }
   | { readonly message: { readonly chatId: string; readonly id: string } }
   | { readonly person: string }
-  | { readonly all: true };
+  | { readonly all: true }
+  | { readonly unfinished: true };
 
 /** What is known of whose a package is. */
 interface Owners extends Pick<PackageOwners, "chat_id" | "people"> {
@@ -34,6 +35,7 @@ export function isMeant(
   owners: readonly Owners[],
 ): boolean | undefined {
   if ("all" in selection) return true;
+  if ("unfinished" in selection) return false;
   if ("name" in selection) return selection.name === name;
   if (owners.length === 0) return undefined;
   if ("person" in selection) {
@@ -105,6 +107,8 @@ export function ownersOf(
 export interface OwnedPackage {
   readonly name: string;
   readonly chatIds: readonly string[];
+  /** Whether its records say nothing, as where only a half is left. */
+  readonly isUnknown: boolean;
   /** In milliseconds since 1970. */
   readonly at: number;
 }
@@ -115,7 +119,7 @@ export async function* ownedPackages(ports: PackagePorts): AsyncGenerator<OwnedP
     const owners = await ownersHere(ports, name, false);
     const chatIds = owners.flatMap(({ chat_id }) => chat_id ?? []);
     const { timestamp = timeOf(name) / 1_000 } = owners[0] ?? {};
-    yield { name, chatIds, at: timestamp * 1_000 };
+    yield { name, chatIds, isUnknown: owners.length === 0, at: timestamp * 1_000 };
   }
 }
 

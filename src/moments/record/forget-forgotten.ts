@@ -43,7 +43,9 @@ export async function forgetPackagesOf(
 ): Promise<void> {
   if (forgotten.isEmpty) return;
   let failed = 0;
-  for await (const { name, chatIds, at } of kept.packages.owned()) {
+  let hasUnknown = false;
+  for await (const { name, chatIds, isUnknown, at } of kept.packages.owned()) {
+    hasUnknown ||= isUnknown;
     for (const chatId of chatIds) {
       const forgottenAt = forgotten.at(chatId);
       if (forgottenAt === undefined) continue;
@@ -56,6 +58,8 @@ export async function forgetPackagesOf(
       break;
     }
   }
+  // A deletion that failed half way leaves nothing that says whose it was.
+  if (hasUnknown) failed += (await kept.forget({ unfinished: true })).failed.length;
   if (failed === 0) return;
   const says = `${failed} packages of forgotten chats could not be deleted`;
   throw unavailable(says);
