@@ -74,6 +74,8 @@ const overheadBytes = 200;
 /** The last messages of all chats. */
 export class MessageBuffer extends Ring<BufferedMessage> {
   readonly #sessionId: string;
+  /** Those in whose place others come, until these are stored. */
+  #aside: readonly BufferedMessage[] = [];
   #seq = 0;
 
   /** @param sessionId of the run: a message without an id gets one of it and its number. */
@@ -103,6 +105,27 @@ export class MessageBuffer extends Ring<BufferedMessage> {
     this.add(made, known);
     this.#seq = Math.max(this.#seq, seq);
     return made;
+  }
+
+  override remove(holds: (message: BufferedMessage) => boolean): void {
+    super.remove(holds);
+    this.#aside = this.#aside.filter((message) => !holds(message));
+  }
+
+  /** Takes out what it holds for, until it is settled. */
+  setAside(holds: (message: BufferedMessage) => boolean): void {
+    this.#aside = [...this.#aside, ...this.snapshot().filter(holds)];
+    super.remove(holds);
+  }
+
+  /** Drops what was set aside; or brings it back in the place of what came since. */
+  settle(holds: (message: BufferedMessage) => boolean, isReplaced: boolean): void {
+    const before = this.#aside.filter(holds);
+    this.#aside = this.#aside.filter((message) => !holds(message));
+    if (isReplaced) return;
+    const others = this.snapshot().filter((message) => !holds(message));
+    super.remove(() => true);
+    for (const each of [...others, ...before].sort((a, b) => a.seq - b.seq)) this.add(each);
   }
 }
 

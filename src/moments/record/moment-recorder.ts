@@ -352,11 +352,14 @@ export class MomentRecorder {
     return all.some(({ id, chatId: of }) => id === messageId && of === chatId);
   }
 
-  /** The answer of a turn is regenerated: removes the previous answers from the buffers. */
+  /** The answer of a turn is regenerated: takes the previous answers out of the buffers. */
   regenerates(chatId: string, turnId: string): void {
-    this.#buffers.messages.remove((message) => {
-      return message.chatId === chatId && message.turn_id === turnId && message.role !== "USER";
-    });
+    this.#buffers.messages.setAside(ofAnswer(chatId, turnId));
+  }
+
+  /** That has ended. The previous answers come back where no other one is stored. */
+  regenerated(chatId: string, turnId: string, isStored: boolean): void {
+    this.#buffers.messages.settle(ofAnswer(chatId, turnId), isStored);
   }
 
   /** These packages were deleted: their keys are free, and nothing repeats them. */
@@ -475,3 +478,7 @@ export class MomentRecorder {
     for (const moment of [...this.#captures.keys()]) this.#finish(moment);
   }
 }
+
+/** Whether a message is an answer of this turn, or a step of one. */
+const ofAnswer = (chatId: string, turnId: string) => (message: BufferedMessage) =>
+  message.chatId === chatId && message.turn_id === turnId && message.role !== "USER";

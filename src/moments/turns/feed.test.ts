@@ -82,6 +82,42 @@ test("a message that is erased while it waits leaves the words of its chat, one 
 const call = { id: "c1", type: "function", function: { name: "look", arguments: "{}" } } as const;
 const result = { toolCallId: "c1", toolName: "look", content: "seen", isError: false } as const;
 
+for (const [then, expected] of [
+  ["nothing", "Once upon a time"],
+  ["erase", undefined],
+  ["forget", undefined],
+] as const) {
+  test(`a retry that another process takes over after its first words brings the answer before back, but for ${then}`, async () => {
+    const gate = Promise.withResolvers<void>();
+    const step = [
+      { type: "tool-call", call } as const,
+      { type: "tool-result", ...result } as const,
+    ];
+    const model = scriptedResponder([
+      ["Once upon a time"],
+      ["Well, ", ...step, "then ", { type: "wait", until: gate.promise }],
+    ]);
+    const storage = openMemoryProcess({ place: new MemoryPlace() });
+    const { turns } = await process(storage, { model });
+    const { recorder } = await MomentsWorld.open();
+    turns.onTurn((turn) => void feedTurn(turn, recorder));
+    const first = await turns.submit("chat-1", { content: "Tell me" }).done;
+    const heard = (chatId?: string) => recorder.lastAnswer(chatId)?.text;
+    await until(() => heard("chat-1") === "Once upon a time");
+    const again = await turns.retry("chat-1");
+    await until(() => heard("chat-1") === "then ");
+    recorder.message({ role: "assistant", text: "Later", id: "x", chatId: "chat-2" });
+    if (then === "erase") recorder.removeWords("chat-1", first.assistant?.id);
+    if (then === "forget") await recorder.forgetChat("chat-1");
+    again.fence(new Error("another process has the chat"));
+    gate.resolve();
+    await assert.rejects(again.done, /another process/);
+    await setImmediate();
+    assert.deepEqual([heard("chat-1"), heard()], [expected, "Later"]);
+    assert.equal(recorder.stats.messages, { nothing: 3, erase: 2, forget: 1 }[then]);
+  });
+}
+
 for (const [how, last] of [
   ["clear", "a time"],
   ["reset", "a time"],

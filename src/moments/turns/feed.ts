@@ -48,17 +48,18 @@ export async function feedTurn(turn: Turn, recorder: MomentRecorder): Promise<vo
   const answer = answerId(turn.id, turn.retryId);
   let text = "";
   let turnId = turn.id;
-  let isRegenerated = turn.retryId !== undefined;
+  let isBegun = false;
+  let isStored = false;
   /** The message that was fed last. */
   let fed: string | undefined;
   const feed = (message: Parameters<MomentRecorder["message"]>[0]) => {
     fed = message.id;
     recorder.message(message);
   };
-  /** From its first word on, a new answer takes the place of the one before. */
+  /** From its first word on, a new answer takes the place of the one before, for good once it is stored. */
   const begins = () => {
-    if (isRegenerated) recorder.regenerates(chatId, turnId);
-    isRegenerated = false;
+    if (turn.retryId !== undefined && !isBegun) recorder.regenerates(chatId, turnId);
+    isBegun = true;
   };
   try {
     for await (const item of turn.progress()) {
@@ -90,10 +91,12 @@ export async function feedTurn(turn: Turn, recorder: MomentRecorder): Promise<vo
         const { id, content } = assistant;
         if (id !== answer) recorder.removeWords(chatId, answer);
         feed({ role: "assistant", text: content, id, chatId, turnId, interrupted });
+        isStored = true;
       }
     }
   } catch {
     // Its owner hears. What came out and is not stored comes out no more.
     if (text !== "") recorder.removeWords(chatId, answer);
   }
+  if (turn.retryId !== undefined && isBegun) recorder.regenerated(chatId, turnId, isStored);
 }
