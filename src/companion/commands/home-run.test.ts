@@ -35,6 +35,28 @@ async function runWith(t: TestContext, text: string) {
   return { ...server, home, path, logged, run };
 }
 
+test("what is written while the storage keeps the start waiting is in force once it has begun", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const home = temporaryDirectory(t);
+  const path = join(home, "emotions.yaml");
+  fs.writeFileSync(path, joyOf(0.2));
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  await using throughline = await openThroughline({ storage: "memory" });
+  throughline.chats.logs.list = async () => {
+    asked.resolve();
+    await answered.promise;
+    return { rows: [] };
+  };
+  const beginning = beginRun(throughline, { home, freshness: {} }, silentLogger);
+  await asked.promise;
+  fs.writeFileSync(path, joyOf(0.7));
+  for (let pass = 0; pass < 3; pass++) t.mock.timers.tick(1_000);
+  answered.resolve();
+  const { companion: run, stop } = await beginning;
+  stop();
+  assert.equal(run.emotions.configuration.emotions.joy.baseline, 0.7);
+});
+
 const joyOf = (baseline: number | string) => `emotions:\n  joy:\n    baseline: ${baseline}\n`;
 const manyFaults = `boredom:\n${Array.from({ length: 60 }, (_, i) => `  key_${i}: 1\n`).join("")}`;
 

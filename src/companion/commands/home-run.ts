@@ -30,12 +30,16 @@ export async function beginRun(
   try {
     // Loaded when it is needed: most commands begin no run.
     const { startCompanion } = await import("../start-companion.ts");
+    const atFirst = emotions.configuration;
     companion = await startCompanion(throughline, {
-      emotions: emotions.configuration,
+      emotions: atFirst,
       timeZone: freshness.timeZone || undefined,
       memory: () => facts.startupContext(),
       pid: process.pid,
     });
+    // It may have changed while the storage kept the start waiting.
+    const { configuration } = emotions;
+    if (configuration !== atFirst) companion.emotions.configure(configuration ?? builtInEmotions);
   } catch (error) {
     emotions.close();
     throw error;
