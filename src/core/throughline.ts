@@ -154,7 +154,9 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     await assertMoveEnded(storage);
     const ports = { clock, timers, newId, logger, telemetry, keepPhotoMetadata };
     const chats = new Chats(storage, ports);
-    const sessions = new ProviderSessions(chats, { rules, provider, model });
+    let queue: TurnQueue | undefined;
+    const isRunning = (chatId: string) => queue?.running.has(chatId) ?? false;
+    const sessions = new ProviderSessions(chats, { rules, provider, model, isRunning });
     sessions.onEnd((chatId) => workingMemory.remove(chatId));
     const extensions = new Extensions(storage, chats.tombstones, logger);
     chats.others.push(
@@ -173,7 +175,6 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
     let closing: Promise<void> | undefined;
     const endRemoving = removeWithOthers({ chats, sessions, workingMemory, extensions });
     await chats.recover(storage.ownHome?.recreated?.(chatsCollection));
-    let queue: TurnQueue | undefined;
     const finish = async () => {
       try {
         await extensions.close();
@@ -197,7 +198,7 @@ export async function openThroughline(given: ThroughlineOptions): Promise<Throug
         const { Turns } = await import("./turns/turns.ts");
         const { turnsRuntime } = await import("./turns/turns-options.ts");
         const { TurnQueue } = await import("./turns/turn-queue.ts");
-        queue ??= new TurnQueue(chats, sessions);
+        queue ??= new TurnQueue(chats);
         const inside = { ...ports, chats, sessions, workingMemory, rules, extensions, queue };
         return new Turns(turnsRuntime(inside, own));
       },

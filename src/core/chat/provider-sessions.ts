@@ -70,6 +70,8 @@ interface ProviderSessionOptions {
   /** What a new period runs on when the call names nothing. */
   readonly provider: string;
   readonly model: string;
+  /** Whether a turn of this process runs in the chat. */
+  isRunning(chatId: string): boolean;
 }
 
 /** The whole period, or the part of the provider that the chat runs on. */
@@ -83,8 +85,6 @@ export class ProviderSessions {
   readonly #log: ChatLog;
   readonly #options: ProviderSessionOptions;
   readonly #onEnd: ((chatId: string, ended: EndedPart) => void)[] = [];
-  /** The chats in which a turn of this process runs. */
-  running: { has(chatId: string): boolean } = new Set();
 
   constructor(log: ChatLog, options: ProviderSessionOptions) {
     this.#log = log;
@@ -101,7 +101,8 @@ export class ProviderSessions {
   async resolve(chatId: string, target: Target = {}): Promise<Resolution> {
     checkArgument(target, "target", anObject);
     const resolution = await this.#log.change(chatId, (transaction) => {
-      return this.resolveIn(transaction, target, { isQueued: this.running.has(chatId) });
+      const isQueued = this.#options.isRunning(chatId);
+      return this.resolveIn(transaction, target, { isQueued });
     });
     if (resolution.ended === "period") this.announceEnd(chatId, "period");
     return resolution;

@@ -71,7 +71,7 @@ interface WorkingMemoryStats {
 /** A working memory to read: what a responder gets. */
 export type ReadOnlyMemory = Omit<
   WorkingMemory,
-  "append" | "keep" | "answered" | "replace" | "clear"
+  "append" | "answered" | "replace" | "clear"
 >;
 
 /**
@@ -103,13 +103,8 @@ export class WorkingMemory {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says;
    * nothing was remembered and no turn number was used.
    */
-  append(said: NewInteraction, id?: string): Interaction {
-    required(interaction, said, "an interaction");
-    return this.keep(said, id);
-  }
-
-  /** Remembers what this package made, which needs no check. */
-  keep({ utterance, intent, response, outcome }: NewInteraction, id?: string): Interaction {
+  append(given: NewInteraction, id?: string): Interaction {
+    const { utterance, intent, response, outcome } = required(interaction, given, "an interaction");
     const before = this.#kept.findIndex((each) => id !== undefined && each.id === id);
     if (before >= 0) this.#kept.splice(before, 1);
     const said = Object.freeze({
@@ -271,7 +266,7 @@ export class WorkingMemories {
    * @param id names what was said: see `WorkingMemory.append`.
    */
   appendTo(chatId: string, memory: WorkingMemory, said: NewInteraction, id?: string): void {
-    if (this.#chats.peek(chatId) === memory) this.of(chatId).keep(said, id);
+    if (this.#chats.peek(chatId) === memory) this.of(chatId).append(said, id);
   }
 
   /** Remembers what was said outside of turns: a person's words, and answers with the words before them. */
@@ -279,7 +274,7 @@ export class WorkingMemories {
     const { id, role, content, partial } = message;
     const outcome = role === "user" || partial ? "interrupted" : "answered";
     if (role === "user") {
-      this.of(chatId).keep({ ...utteranceOf(message), response: "", outcome }, id);
+      this.of(chatId).append({ ...utteranceOf(message), response: "", outcome }, id);
     } else if (role === "assistant" && content !== "") {
       this.peek(chatId)?.answered(content, outcome);
     }

@@ -1,5 +1,4 @@
 import type { ChatLog } from "../chat/chat-log.ts";
-import type { ProviderSessions } from "../chat/provider-sessions.ts";
 import { closed, ThroughlineError } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
 import { callBack } from "../logger.ts";
@@ -40,9 +39,8 @@ export class TurnQueue {
   readonly #asking = new KeyedMutex();
   readonly #unsubscribe: () => void;
 
-  constructor(log: ChatLog, sessions: ProviderSessions) {
+  constructor(log: ChatLog) {
     this.#log = log;
-    sessions.running = this.running;
     this.#unsubscribe = log.cluster.subscribe((message) => this.obey(message));
   }
 
