@@ -104,7 +104,8 @@ export class WorkingMemory {
    * nothing was remembered and no turn number was used.
    */
   append(given: NewInteraction, id?: string): Interaction {
-    const { utterance, intent, response, outcome } = required(interaction, given, "an interaction");
+    required(interaction, given, "an interaction");
+    const { utterance, intent, response, outcome } = given;
     const before = this.#kept.findIndex((each) => id !== undefined && each.id === id);
     if (before >= 0) this.#kept.splice(before, 1);
     const said = Object.freeze({
