@@ -10,6 +10,7 @@ import * as openai from "../src/adapters/openai/session.ts";
 import * as telemetry from "../src/adapters/opentelemetry/open-telemetry.ts";
 import * as companionRoutes from "../src/companion/routes.ts";
 import * as companion from "../src/companion/start-companion.ts";
+import { startCompanion } from "../src/companion/start-companion.ts";
 import * as core from "../src/index.ts";
 import * as momentsRoutes from "../src/moments/routes.ts";
 import * as moments from "../src/moments/start-moments.ts";
@@ -77,6 +78,65 @@ for (const [entry, exported] of Object.entries(entries)) {
       }
     });
   }
+}
+
+const own = await startCompanion(throughline);
+const saver = new langgraph.ThroughlineSaver(throughline);
+const objects: Readonly<Record<string, object>> = {
+  companion: own,
+  emotions: own.emotions,
+  clients: own.clients,
+  saver,
+  history: new langchain.ThroughlineChatMessageHistory(throughline, "a"),
+  "session store": new claude.ThroughlineSessionStore(throughline, {
+    foldSessionSummary: () => ({}),
+  } as Any),
+  session: new openai.ThroughlineSession(throughline, "a"),
+};
+/** What ends what the others are called on, and what is not meant to be called from outside. */
+const notMeant = ["constructor", "close", "become", "upMs", "appended"];
+const inThread = { configurable: { thread_id: "t", checkpoint_id: "c" } };
+const long = "x".repeat(10_000);
+const wrongHere: typeof wrong = [
+  ...wrong,
+  [""],
+  [long],
+  [null],
+  ["a", ""],
+  ["a", long],
+  ["a", 5],
+  ["a", null],
+  [[], []],
+  [[5], [5]],
+  [{ configurable: 5 }, 5, 5, 5],
+  [inThread],
+  [inThread, 5, "task"],
+  [inThread, [5], "task"],
+];
+
+for (const [what, object] of Object.entries(objects)) {
+  test(`every method of ${what} refuses wrong arguments with an error of ours`, async () => {
+    const names = Object.getOwnPropertyNames(Object.getPrototypeOf(object));
+    const faults: string[] = [];
+    for (const name of names.filter((each) => !notMeant.includes(each))) {
+      const get = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(object), name)?.get;
+      if (get !== undefined) continue;
+      for (const args of wrongHere) {
+        const error = await thrownBy(async () => {
+          const made = (object as Any)[name](...args);
+          if (made?.[Symbol.asyncIterator] !== undefined) for await (const _ of made);
+          return made;
+        });
+        if (error === undefined) continue;
+        try {
+          assertOurs(error, `${name}(${JSON.stringify(args).slice(0, 80)})`);
+        } catch (fault) {
+          faults.push(String((fault as Error).message).split("\n")[0] ?? "");
+        }
+      }
+    }
+    assert.deepEqual(faults, []);
+  });
 }
 
 /** Calls that are refused. */

@@ -1,4 +1,5 @@
 import { absent, conflict, invalid } from "../core/errors.ts";
+import { checkArgument, having } from "../core/options.ts";
 import { type ClientRun, type ClientStep, clientLimits } from "./client-runs.ts";
 import { type InjectionStream, injectInto } from "./conversation/injector.ts";
 import { gapBetween, readClock } from "./gap.ts";
@@ -155,6 +156,7 @@ export class Clients {
 
   /** Puts what a client is to hear into the stream of a model in this process. @returns what ends it. */
   deliver(client: string, stream: InjectionStream): () => void {
+    checkArgument(stream, "stream", having("a stream of a voice model", "onChange"));
     return injectInto(this.#kept, client, stream);
   }
 

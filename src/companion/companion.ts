@@ -1,5 +1,7 @@
+import { checkChatId } from "../core/chat/chat-log.ts";
 import { hashOf } from "../core/chat/tombstones.ts";
 import { invalid, unavailable } from "../core/errors.ts";
+import { aFunction, anObject, aText, checkArgument } from "../core/options.ts";
 import { beginRun, joinRun } from "./boot.ts";
 import { Clients } from "./clients.ts";
 import { findDocument, type PersonSeen, type SleepState } from "./companion-document.ts";
@@ -170,6 +172,7 @@ export class Companion implements AsyncDisposable {
 
   /** Calls back at every change. @returns a function that ends it. */
   onChange(listener: (change: CompanionChange) => void): () => void {
+    checkArgument(listener, "listener", aFunction);
     return this.#kept.onChange(listener);
   }
 
@@ -189,11 +192,15 @@ export class Companion implements AsyncDisposable {
 
   /** A person said this in a chat: it moves the emotions, and wakes. */
   personSaid(chatId: string, text: string): void {
+    checkChatId(chatId);
+    checkArgument(text, "text", aText);
     this.#kept.act({ kind: "said", chat: chatId, text });
     this.emotions.personSaid(text);
   }
 
   replied(chatId: string, text: string): void {
+    checkChatId(chatId);
+    checkArgument(text, "text", aText);
     this.#kept.act({ kind: "replied", chat: chatId, text });
     this.emotions.eventIfKnown("conversation_reply");
   }
@@ -223,6 +230,7 @@ export class Companion implements AsyncDisposable {
    * @param span milliseconds since 1970; 2 to 2,000 points.
    */
   async moodCourse(span: { from: number; to: number; points: number }): Promise<MoodCourse> {
+    checkArgument(span, "span", anObject);
     const { configuration } = this.emotions;
     return moodCourse(configuration, await this.#kept.history.between(configuration, span), span);
   }
@@ -247,6 +255,7 @@ export class Companion implements AsyncDisposable {
    * @returns how many messages that were.
    */
   async forget(chatId: string): Promise<number> {
+    checkChatId(chatId);
     this.notices.forget(chatId);
     if (this.#kept.servers !== undefined && this.#closing === undefined) await this.readOn();
     if (this.#closing !== undefined) {

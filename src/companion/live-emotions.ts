@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
+import { aText, checkArgument } from "../core/options.ts";
 import { setVoice } from "./emotion/acts.ts";
-import type { EmotionConfiguration } from "./emotion/configuration.ts";
+import { anEmotionConfiguration, type EmotionConfiguration } from "./emotion/configuration.ts";
 import type { EmotionState, Mood, VoiceState } from "./emotion/emotion.ts";
 import { evolve } from "./emotion/emotion.ts";
 import { type Feeling, feel } from "./emotion/feel.ts";
@@ -99,6 +100,7 @@ export class LiveEmotions {
 
   /** A person said this: what their words cause is felt. */
   personSaid(text: string): void {
+    checkArgument(text, "text", aText);
     const events = [...causesOf(this.#config, this.#now(), text).keys()];
     this.#act({ kind: "heard", events });
   }
@@ -108,6 +110,7 @@ export class LiveEmotions {
    * count: of the same words in a row only the first are felt.
    */
   hurtful(text: string): readonly string[] {
+    checkArgument(text, "text", aText);
     const state = this.#now();
     const fresh = { ...state, anchor: { ...state.anchor, heardAt: {} } };
     const causes = [...causesOf(this.#config, fresh, text).values()];
@@ -140,6 +143,7 @@ export class LiveEmotions {
   }
 
   configure(configuration: EmotionConfiguration): void {
+    checkArgument(configuration, "configuration", anEmotionConfiguration);
     this.#act({ kind: "configured", configuration });
   }
 

@@ -10,7 +10,7 @@ import {
 } from "../core/options.ts";
 import type { Throughline } from "../core/throughline.ts";
 import { builtInEmotions } from "./emotion/built-in-emotions.ts";
-import type { EmotionConfiguration } from "./emotion/configuration.ts";
+import { anEmotionConfiguration, type EmotionConfiguration } from "./emotion/configuration.ts";
 
 export interface CompanionOptions {
   /**
@@ -56,7 +56,7 @@ export type CompanionPorts = Throughline["ports"] & Pick<Throughline, "storage" 
 
 const options = {
   saveEveryMs: byDefault(10_000, amount("from 0")),
-  emotions: byDefault(builtInEmotions),
+  emotions: byDefault(builtInEmotions, anEmotionConfiguration),
   memory: maybe(aFunction),
   timeZone: maybe(["a known IANA time zone", (value) => value === "" || isKnownZone(value)]),
   sleepAfterBoredMs: byDefault(60_000, amount("from 0")),

@@ -75,7 +75,7 @@ function like(standard: unknown): Check {
   if (typeof standard === "number") return ["a number", Number.isFinite];
   if (typeof standard === "boolean") return oneOf(true, false);
   if (typeof standard === "string") return aText;
-  if (Array.isArray(standard)) return ["a list", Array.isArray];
+  if (Array.isArray(standard)) return aList;
   return typeof standard === "function" ? aFunction : anObject;
 }
 
@@ -101,6 +101,8 @@ export const anObject: Check = [
   "an object",
   (value) => typeof value === "object" && value !== null && !Array.isArray(value),
 ];
+
+export const aList: Check = ["a list", Array.isArray];
 
 export const aFunction: Check = ["a function", (value) => typeof value === "function"];
 

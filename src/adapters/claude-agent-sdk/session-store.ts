@@ -131,8 +131,8 @@ export class ThroughlineSessionStore {
 
   /** The subpaths of a session. */
   async listSubkeys(key: Pick<SessionKey, "projectKey" | "sessionId">): Promise<string[]> {
-    const { projectKey, sessionId } = key;
-    const rows = await this.#rows(sessionLabel(placeOf({ projectKey, sessionId }).logKey));
+    const main = { projectKey: key?.projectKey, sessionId: key?.sessionId };
+    const rows = await this.#rows(sessionLabel(placeOf(main).logKey));
     return rows.map(({ head }) => String(head["subpath"]));
   }
 

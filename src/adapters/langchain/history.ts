@@ -8,7 +8,7 @@ import type { MessageInput } from "../../core/chat/message-input.ts";
 import { allMessages } from "../../core/chat/message-page.ts";
 import { unless } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { aThroughline, checkArgument, misconfigured } from "../../core/options.ts";
+import { aList, aThroughline, checkArgument, having, misconfigured } from "../../core/options.ts";
 import type { Throughline } from "../../core/throughline.ts";
 import { chatMessage, type LangChainMessage } from "./chat-message.ts";
 
@@ -70,7 +70,9 @@ export class ThroughlineChatMessageHistory {
     const { chats, ports } = this.#throughline;
     const { mapStoredMessageToChatMessage } = await messagesModule();
     const inputs: MessageInput[] = [];
+    checkArgument(messages, "messages", aList);
     for (const message of messages) {
+      checkArgument(message, "a message", having("a message of LangChain", "getType"));
       const id = ports.newId();
       const said = chatMessage(message);
       const dict = message.toDict();

@@ -2,7 +2,9 @@
 import { isDeepStrictEqual } from "node:util";
 import { isThroughlineError } from "../../core/errors.ts";
 import {
+  aList,
   aName,
+  anObject,
   aText,
   aThroughline,
   checkArgument,
@@ -107,6 +109,7 @@ export class ThroughlineSaver {
 
   /** The checkpoint that is named, or the newest of the namespace; `undefined` without a `thread_id`. */
   async getTuple(config: Config): Promise<CheckpointTuple | undefined> {
+    checkArgument(config, "config", anObject);
     if (config.configurable?.["thread_id"] === undefined) return undefined;
     const [threadId, ns, id] = [threadOf(config), namespaceOf(config), checkpointOf(config)];
     if (this.#isDivisible) await load();
@@ -118,10 +121,10 @@ export class ThroughlineSaver {
   }
 
   /** Checkpoints, those with the greatest ids first. Without a `thread_id` those of all threads. */
-  async *list(
-    config: Config,
-    { limit, before, filter }: ListOptions = {},
-  ): AsyncGenerator<CheckpointTuple> {
+  async *list(config: Config, options: ListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    checkArgument(config, "config", anObject);
+    checkArgument(options, "options", anObject);
+    const { limit, before, filter } = options;
     const id = checkpointOf(config);
     const end = before === undefined ? undefined : checkpointOf(before);
     const isAny = config.configurable?.["checkpoint_ns"] === undefined;
@@ -155,6 +158,7 @@ export class ThroughlineSaver {
     newVersions?: ChannelVersions,
   ): Promise<Config> {
     const [threadId, ns, parentId] = [threadOf(config), namespaceOf(config), checkpointOf(config)];
+    checkArgument(checkpoint, "checkpoint", anObject);
     const { channel_values: channels = {}, ...rest } = checkpoint;
     const { id, channel_versions: versions = {} } = checkpoint;
     const isChanged = (channel: string) =>
@@ -222,6 +226,8 @@ export class ThroughlineSaver {
     const [threadId, ns, id] = [threadOf(config), namespaceOf(config), checkpointOf(config)];
     checkArgument(id, "configurable.checkpoint_id", aText);
     checkArgument(taskId, "taskId", aText);
+    const arePairs = (value: unknown) => Array.isArray(value) && value.every(Array.isArray);
+    checkArgument(writes, "writes", ["a list of pairs", arePairs]);
     const blocks: MadeBlocks = new Map();
     const given = await Promise.all(
       writes.map(async ([channel, value], position): Promise<Write> => {
@@ -246,13 +252,12 @@ export class ThroughlineSaver {
    * What was written to channels on the way to a checkpoint, oldest first, from the nearest ancestor that has a
    * value of the channel.
    */
-  async getDeltaChannelHistory({
-    config,
-    channels,
-  }: {
+  async getDeltaChannelHistory(of: {
     readonly config: Config;
     readonly channels: readonly string[];
   }): Promise<Record<string, DeltaChannelHistory>> {
+    checkArgument(of?.channels, "channels", aList);
+    const { config, channels } = of;
     const histories = channels.map((channel) => {
       return [channel, { writes: [] } as DeltaChannelHistory] as const;
     });

@@ -3,7 +3,7 @@ import { checkChatId } from "../../core/chat/chat-log.ts";
 import { isControl } from "../../core/chat/message.ts";
 import type { Transaction } from "../../core/chat/transaction.ts";
 import { conflict, idConflict, invalid, unless } from "../../core/errors.ts";
-import { aThroughline, checkArgument } from "../../core/options.ts";
+import { aList, aThroughline, checkArgument } from "../../core/options.ts";
 import { sha256 } from "../../core/sha256.ts";
 import { exactText, fromExactText } from "../../core/storage/exact-json.ts";
 import type { Throughline } from "../../core/throughline.ts";
@@ -82,6 +82,7 @@ export class ThroughlineSession {
    * not stored again.
    */
   async addItems(items: AgentItem[]): Promise<void> {
+    checkArgument(items, "items", aList);
     if (items.length > 0) await this.#turn.add(structuredClone(items) as Item[]);
   }
 
@@ -108,6 +109,7 @@ export class ThroughlineSession {
 
   /** Puts items in the place of all that models get, in one append. People keep the transcript. */
   async replaceHistoryWithCompaction(items: AgentItem[]): Promise<void> {
+    checkArgument(items, "items", aList);
     const given = structuredClone(items) as Item[];
     const stored = (await this.#log.all(true)).flatMap((entry) => entry.items);
     const known = new Set(stored.map(keyOf));
@@ -117,6 +119,7 @@ export class ThroughlineSession {
 
   /** Puts calls in the place of stored ones. What comes after the first of them is stored again behind it. */
   async applyHistoryMutations(args: { mutations: ReplaceFunctionCall[] }): Promise<void> {
+    checkArgument(args?.mutations, "mutations", aList);
     const mutations = structuredClone(args.mutations);
     if (mutations.length === 0) return;
     await this.#log.rewrite(Number.MAX_SAFE_INTEGER, (items) => {

@@ -1,5 +1,6 @@
 // The schema of the originals' `emotions.yaml`: every name, unit, bound and default, once.
 import { freezeDeep } from "../../core/json.ts";
+import { having } from "../../core/options.ts";
 import {
   checked,
   each,
@@ -228,3 +229,5 @@ export function readEmotionConfiguration(
     ? { problems: top.problems }
     : { configuration: freezeDeep(configuration) };
 }
+
+export const anEmotionConfiguration = having("an emotion configuration", "settings");
