@@ -46,7 +46,7 @@ type Imported = Read<typeof importedShape>;
 /** Of a chat that was not imported. */
 const ofNoSource: Imported = { digest: "", bytes: 0, records: 0, seq: -1 };
 
-/** A log has at least one record: this one is in a chat that was imported without any. */
+/** An append has at least one record: this one is that of a source that has no message, or no more of them. */
 const placeholder = { id: "import:empty", _type: "metadata", kind: "metadata", metadata: {} };
 
 /**
@@ -201,7 +201,11 @@ async function write(found: Scan, fields: ChatHead, target: Target): Promise<num
       if (entry.file !== undefined) await chats.files.put(chatId, entry.file);
       yield entry.record;
     }
-    if (place === 0 && has === undefined) yield { ...placeholder, timestamp: fields.updated_at };
+    if (place > (has?.records ?? 0)) return;
+    const { metadata, updated_at: timestamp } = fields;
+    yield has === undefined
+      ? { ...placeholder, timestamp }
+      : { ...placeholder, id: `import:${bytes}`, metadata, timestamp };
   }
   const { logs } = chats;
   await chats.exclusively(chatId, async () => {

@@ -133,6 +133,27 @@ for (const [what, more, failure] of [
   });
 }
 
+test("a source that grew by metadata alone brings these, and then adds nothing", async () => {
+  await using throughline = await open();
+  const { chats } = throughline;
+  const before = jsonl(head, password, noted);
+  await importInto(throughline, before);
+  const grown = (note: string, second: number) =>
+    jsonl({ ...head, updated_at: at(second), metadata: { note } });
+  for (const [more, note] of [
+    [grown("new", 5), "new"],
+    [grown("new", 5) + grown("newer", 6), "newer"],
+  ]) {
+    await importInto(throughline, before + more);
+    const { head: stored, seq } = await chats.existing(chat);
+    assert.deepEqual([stored.metadata, stored.message_count], [{ note }, 2]);
+    await importInto(throughline, before + more);
+    assert.equal((await chats.existing(chat)).seq, seq);
+  }
+  await importInto(throughline, before + grown("new", 5) + grown("newer", 6) + jsonl(thanks));
+  assert.deepEqual(await shown(chats), [password["content"], noted["content"], thanks["content"]]);
+});
+
 test("a source that was read while its last line was half written is imported again once it is whole", async () => {
   const whole = jsonl({ _type: "metadata", key: chat }, ...said);
   await using throughline = await open();
