@@ -112,10 +112,11 @@ export class ConversationItems {
     if (items.length === 1) await chats.takeBack(this.#id, [message.id]);
     else {
       const all = (await this.#log.all()).flatMap(shownItems);
-      const at = all.findIndex(({ id }) => id === itemId);
+      const ids = all.map(({ id }) => id);
+      const at = ids.indexOf(itemId);
       await this.#log.rewrite(Number.MAX_SAFE_INTEGER, (now) => {
         if (now.length !== all.length) throw conflict("the conversation changed: try again");
-        return { keep: at, items: now.slice(at + 1) };
+        return { keep: at, items: now.slice(at + 1), ids: ids.toSpliced(at, 1) };
       });
     }
     return message.id;
@@ -161,9 +162,12 @@ function withId(item: Item, id: string): ShownItem {
   return { ...item, id: typeof own === "string" ? own : id };
 }
 
-/** The items of a message: the first has the id of the message. */
+/** The items of a message: the first has the id of the message. Those that were stored again keep theirs. */
 function shownItems({ message, items }: Entry): readonly ShownItem[] {
+  const { item_ids: kept } = message;
   return items.map((item, index) => {
-    return withId(item, index === 0 ? message.id : `${message.id}~${index}`);
+    const id: unknown = Array.isArray(kept) ? kept[index] : undefined;
+    const made = index === 0 ? message.id : `${message.id}~${index}`;
+    return withId(item, typeof id === "string" ? id : made);
   });
 }

@@ -24,6 +24,8 @@ export interface Rewrite {
   readonly keep: number;
   /** What comes after those. */
   readonly items: readonly Item[];
+  /** The ids of all of them, for those that are stored again: see `item_ids`. */
+  readonly ids?: readonly string[] | undefined;
 }
 
 const pageSize = 1_000;
@@ -173,12 +175,15 @@ export class ItemLog {
         if (!isSame(before, await this.entries(limit, { isTurn: true }))) return undefined;
         if (!(await also(transaction))) return [];
         if (gone.length > 0) await takeBackFrom(transaction, new Set(gone), chats.logs);
-        for (const item of left) {
+        const { keep, ids } = rewrite;
+        const named = (at: number) => (ids === undefined ? {} : { item_ids: [ids[at] ?? ""] });
+        for (const [index, item] of left.entries()) {
           const shown = shownOf(item, this.#dialect);
-          if (shown !== undefined) transaction.message(shown);
+          const at = keep - left.length + index;
+          if (shown !== undefined) transaction.message({ ...shown, ...named(at) });
         }
-        for (const input of inputs) {
-          const message = await chats.appendTo(transaction, input);
+        for (const [index, input] of inputs.entries()) {
+          const message = await chats.appendTo(transaction, { ...input, ...named(keep + index) });
           if (gone.length === 0) transaction.hear(message);
         }
         return gone;

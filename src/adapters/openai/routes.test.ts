@@ -170,6 +170,18 @@ test("what was said in a chat in another way is a conversation too, one item at 
   await items.delete(listed[2]?.id ?? "", { conversation_id: "telegram:42" });
   const left = (await list("asc")) as { call_id?: string }[];
   assert.deepEqual(column(left, "call_id"), [undefined, undefined, "b", "b"]);
+  const ids = listed.map(({ id }) => id ?? "");
+  const [question = "", look = "", , second = "", found = ""] = ids;
+  assert.deepEqual(column(await list("desc"), "id"), [found, second, look, question]);
+  for await (const { id } of items.list("telegram:42", { after: second, order: "asc" })) {
+    assert.equal(id, found);
+  }
+  await items.delete(look, { conversation_id: "telegram:42" });
+  assert.deepEqual(column(await list("asc"), "id"), [question, second, found]);
+  await assert.rejects(items.delete(look, { conversation_id: "telegram:42" }), { status: 404 });
+  await throughline.chats.append("telegram:42", [{ role: "user", content: "Thanks" }]);
+  await items.delete(second, { conversation_id: "telegram:42" });
+  assert.deepEqual(column(await list("asc"), "id").slice(0, 2), [question, found]);
   await throughline.chats.clear("telegram:42");
   assert.deepEqual(await list("desc"), []);
   assert.deepEqual(await list("asc"), []);
