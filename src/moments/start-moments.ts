@@ -129,7 +129,7 @@ class MomentsExtension implements Extension {
     return isForOthers ? [...rows, { unreachable: packagesElsewhere }] : rows;
   }
 
-  /** Deletes later what the disk refused, where nobody hears of it. By name: the chat may be begun again. */
+  /** Deletes later what the disk refused, where no caller hears of it. By name: the chat may be begun again. */
   #retry(failed: readonly { readonly name: string }[]): void {
     for (const { name } of this.#isClosed ? [] : failed) {
       const cancel = this.#throughline.ports.timers.after(retryMs, async () => {
