@@ -69,10 +69,10 @@ interface WorkingMemoryStats {
 }
 
 /** A working memory to read: what a responder gets. */
-export type ReadOnlyMemory = Omit<
-  WorkingMemory,
-  "append" | "answered" | "replace" | "clear"
->;
+export type ReadOnlyMemory = Omit<WorkingMemory, "append" | "answered" | "replace" | "clear">;
+
+/** Remembers what this package made, which needs no check. */
+let keep: (memory: WorkingMemory, said: NewInteraction, id?: string) => Interaction;
 
 /**
  * What was just said: the last interactions of one period, in RAM only. Not a transcript, not
@@ -86,6 +86,10 @@ export class WorkingMemory {
   /** Oldest first, each with what names it, where `append` was told. */
   readonly #kept: { readonly id: string | undefined; said: Interaction }[] = [];
   #lastTurn = 0;
+
+  static {
+    keep = (memory, said, id) => memory.#keep(said, id);
+  }
 
   /** @throws ThroughlineError `THROUGHLINE_CONFIGURATION`: an option cannot be used. */
   constructor(options: WorkingMemoryOptions = {}) {
@@ -103,9 +107,12 @@ export class WorkingMemory {
    * @throws ThroughlineError `THROUGHLINE_INVALID`: a field is not what `NewInteraction` says;
    * nothing was remembered and no turn number was used.
    */
-  append(given: NewInteraction, id?: string): Interaction {
-    required(interaction, given, "an interaction");
-    const { utterance, intent, response, outcome } = given;
+  append(said: NewInteraction, id?: string): Interaction {
+    required(interaction, said, "an interaction");
+    return this.#keep(said, id);
+  }
+
+  #keep({ utterance, intent, response, outcome }: NewInteraction, id?: string): Interaction {
     const before = this.#kept.findIndex((each) => id !== undefined && each.id === id);
     if (before >= 0) this.#kept.splice(before, 1);
     const said = Object.freeze({
@@ -267,7 +274,7 @@ export class WorkingMemories {
    * @param id names what was said: see `WorkingMemory.append`.
    */
   appendTo(chatId: string, memory: WorkingMemory, said: NewInteraction, id?: string): void {
-    if (this.#chats.peek(chatId) === memory) this.of(chatId).append(said, id);
+    if (this.#chats.peek(chatId) === memory) keep(this.of(chatId), said, id);
   }
 
   /** Remembers what was said outside of turns: a person's words, and answers with the words before them. */
@@ -275,7 +282,7 @@ export class WorkingMemories {
     const { id, role, content, partial } = message;
     const outcome = role === "user" || partial ? "interrupted" : "answered";
     if (role === "user") {
-      this.of(chatId).append({ ...utteranceOf(message), response: "", outcome }, id);
+      keep(this.of(chatId), { ...utteranceOf(message), response: "", outcome }, id);
     } else if (role === "assistant" && content !== "") {
       this.peek(chatId)?.answered(content, outcome);
     }
