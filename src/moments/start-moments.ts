@@ -132,12 +132,12 @@ class MomentsExtension implements Extension {
   /** Deletes later what the disk refused, where no caller hears of it. By name: the chat may be begun again. */
   #retry(failed: readonly { readonly name: string }[]): void {
     for (const { name } of this.#isClosed ? [] : failed) {
-      const cancel = this.#throughline.ports.timers.after(retryMs, async () => {
+      const cancel = this.#throughline.ports.timers.after(retryMs, () => {
         this.#retries.delete(cancel);
-        const receipt = await this.#withPackages((kept) => kept.forget({ name })).catch(
-          () => undefined,
+        void this.#withPackages((kept) => kept.forget({ name })).then(
+          (receipt) => this.#retry(receipt?.failed ?? []),
+          () => this.#retry([{ name }]),
         );
-        this.#retry(receipt?.failed ?? [{ name }]);
       });
       this.#retries.add(cancel);
     }
