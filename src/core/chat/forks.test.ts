@@ -191,6 +191,60 @@ test("a chat that is forgotten ends the fork that is being made of it, and nothi
   assert.equal((await chats.state("second")).head, undefined);
 });
 
+test("a fork that is forgotten while it is being made ends, and leaves what is begun there since", async () => {
+  for (const said of [[], [{ id: "new", role: "user" as const, content: "Something else" }]]) {
+    const { throughline, chats, forking } = await forkUnderWay();
+    await using _ = throughline;
+    const refused = assert.rejects(forking, { code: "THROUGHLINE_NOT_FOUND" });
+    await chats.forget("second");
+    if (said.length > 0) await chats.append("second", said);
+    await refused;
+    assert.equal((await chats.state("second")).head?.message_count, said[0] && 1);
+    assert.equal((await chats.find("second", "new"))?.content, said[0]?.content);
+  }
+});
+
+test("a chat that is begun while a fork of its id begins is left as it is", async () => {
+  await using t = await opened();
+  const { logs } = t.chats;
+  const append = logs.append.bind(logs);
+  logs.append = async (...args) => {
+    logs.append = append;
+    const said = { id: "n1", _type: "message", role: "user", content: "Mine" };
+    await append("taken", [said], { expectedSeq: 0, head: { message_count: 1 } });
+    return append(...args);
+  };
+  await assert.rejects(t.chats.fork("source", "m2", "taken"), { code: "THROUGHLINE_CONFLICT" });
+  assert.equal((await t.chats.find("taken", "n1"))?.content, "Mine");
+});
+
+test("of two forks of one id that begin at once one is made, and whole", async () => {
+  await using t = await opened();
+  const { logs } = t.chats;
+  const append = logs.append.bind(logs);
+  let second: Promise<unknown> | undefined;
+  logs.append = async (...args) => {
+    second ??= assert.rejects(t.chats.fork("source", "m2", "one"), {
+      code: "THROUGHLINE_CONFLICT",
+    });
+    for (let pass = 0; pass < 50; pass++) await setImmediate();
+    return append(...args);
+  };
+  await t.chats.fork("source", "m2", "one");
+  await second;
+  assert.equal((await t.chats.row("one")).message_count, 2);
+});
+
+test("a fork that failed and cannot be removed says why it failed", async () => {
+  await using t = await opened();
+  const { logs } = t.chats;
+  logs.read = () => ({ [Symbol.asyncIterator]: () => ({ next: fails("the disk is full") }) });
+  logs.delete = fails("the disk is gone");
+  await assert.rejects(t.chats.fork("source", "m2", "cut"), /the disk is full/);
+});
+
+const fails = (says: string) => () => Promise.reject(new Error(says));
+
 test("what is erased while a fork is being made is erased in that fork; what is taken back, in later ones", async () => {
   for (const act of ["erase", "takeBack"] as const) {
     const { throughline, chats, forking } = await forkUnderWay();

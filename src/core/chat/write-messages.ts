@@ -37,6 +37,8 @@ export async function writeMessages(
   const store = async (isLast: boolean) => {
     await chats.change(chatId, (transaction) => {
       if (!isBegun && !transaction.isNewChat) throw alreadyThere(chatId);
+      // It was forgotten in between, and perhaps begun again by others.
+      if (isBegun && transaction.head.unfinished !== true) throw notFound(chatId);
       for (const item of batch) {
         if ("part" in item) transaction.part(item.part);
         else transaction.message(item.message);
@@ -66,9 +68,15 @@ export async function writeMessages(
     }
     await store(true);
   } catch (error) {
-    if (isBegun) await remove(chats, chatId).catch(() => undefined); // a start removes it
+    if (isBegun) await removeUnfinished(chats, chatId).catch(() => undefined); // a start removes it
     throw error;
   }
+}
+
+/** Removes what was written of a chat, but no chat that was begun after that was forgotten. */
+async function removeUnfinished(chats: ChatLog, chatId: string): Promise<void> {
+  const { head } = await chats.state(chatId);
+  if (head === undefined || head.unfinished === true) await remove(chats, chatId);
 }
 
 /**
