@@ -102,7 +102,8 @@ class MomentsExtension implements Extension {
   readonly kept: Kept | undefined;
   readonly #throughline: Throughline;
   readonly #agreeNoMore: () => void;
-  readonly #retries = new Set<() => void>();
+  /** What cancels the next try to delete a package, by its name. */
+  readonly #retries = new Map<string, () => void>();
   #isClosed = false;
 
   constructor(throughline: Throughline, kept: Kept | undefined) {
@@ -131,15 +132,16 @@ class MomentsExtension implements Extension {
 
   /** Deletes later what the disk refused, where no caller hears of it. By name: the chat may be begun again. */
   #retry(failed: readonly { readonly name: string }[]): void {
-    for (const { name } of this.#isClosed ? [] : failed) {
+    for (const { name } of failed) {
+      if (this.#isClosed || this.#retries.has(name)) continue;
       const cancel = this.#throughline.ports.timers.after(retryMs, () => {
-        this.#retries.delete(cancel);
+        this.#retries.delete(name);
         void this.#withPackages((kept) => kept.forget({ name })).then(
           (receipt) => this.#retry(receipt?.failed ?? []),
           () => this.#retry([{ name }]),
         );
       });
-      this.#retries.add(cancel);
+      this.#retries.set(name, cancel);
     }
   }
 
@@ -176,7 +178,7 @@ class MomentsExtension implements Extension {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#agreeNoMore();
     this.#isClosed = true;
-    for (const cancel of this.#retries) cancel();
+    for (const cancel of this.#retries.values()) cancel();
     await this.kept?.moments.close();
   }
 }
