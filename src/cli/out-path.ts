@@ -24,15 +24,23 @@ const notWritten = (out: string, cause: unknown) =>
     cause,
   });
 
+const taken = (out: string, cause: unknown) =>
+  new Failed(`${out} already exists`, {
+    code: "THROUGHLINE_CONFLICT",
+    wayOut: "Pass another --out. Nothing was overwritten.",
+    cause,
+  });
+
 /** How a file is named until it is whole: by the process that writes it. */
 const temporaryName = /^\.throughline-export-(\d+)-[0-9a-z]{18}\.tmp$/;
 
-/** Removes what exports that were killed left in a folder. */
+/** Removes what exports that were killed left in a folder, where this user may list and remove it. */
 export async function removeLeftovers(folder: string): Promise<void> {
-  for (const entry of await fs.readdir(folder, { withFileTypes: true })) {
+  const entries = await fs.readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
     const [, pid] = temporaryName.exec(entry.name) ?? [];
     const isLeft = pid !== undefined && entry.isFile() && !isRunning(Number(pid));
-    if (isLeft) await fs.rm(join(folder, entry.name), { force: true });
+    if (isLeft) await fs.rm(join(folder, entry.name), { force: true }).catch(() => undefined);
   }
 }
 
@@ -64,13 +72,8 @@ export async function writeWhole(
       await file.close();
     }
     signal.throwIfAborted();
-    await (force ? fs.rename(temporary, path) : addName(temporary, path));
-  } catch (cause) {
-    if (!isErrno(cause, "EEXIST")) throw cause;
-    throw new Failed(`${path} already exists`, {
-      code: "THROUGHLINE_CONFLICT",
-      wayOut: "Pass another --out. Nothing was overwritten.",
-      cause,
+    await (force ? fs.rename(temporary, path) : addName(temporary, path)).catch((cause) => {
+      throw isErrno(cause, "EEXIST") ? taken(path, cause) : notWritten(path, cause);
     });
   } finally {
     await fs.rm(temporary, { force: true });
@@ -79,9 +82,14 @@ export async function writeWhole(
 
 /** Gives a file another name, unless that is taken. Some file systems, as of memory sticks, have no links. */
 async function addName(path: string, name: string): Promise<void> {
-  await fs.link(path, name).catch((error) => {
+  await fs.link(path, name).catch(async (error) => {
     if (!isErrno(error, "EPERM", "ENOTSUP", "ENOSYS")) throw error;
-    return fs.copyFile(path, name, fs.constants.COPYFILE_EXCL);
+    // A copy that is killed would leave a part under this name.
+    await (await fs.open(name, "wx", 0o600)).close();
+    await fs.rename(path, name).catch(async (cause) => {
+      await fs.rm(name, { force: true });
+      throw cause;
+    });
   });
 }
 

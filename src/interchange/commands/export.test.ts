@@ -81,9 +81,48 @@ test("where a file system has no links a file is written, and none is overwritte
     throw systemError("EPERM", { name: "link" });
   };
   t.mock.method(fs.promises, "link", link);
+  // A copy has the name before it is whole.
+  t.mock.method(fs.promises, "copyFile", () => assert.fail());
   const line = ["sessions", "export", "local:me", "--out", join(out, "me.jsonl")];
   assert.equal((await runCli(line, { home })).code, 0);
+  const written = fs.readFileSync(join(out, "me.jsonl"), "utf8");
+  assert.equal(written, (await runCli(line.slice(0, 3), { home })).out);
   const { code, err } = await runCli(line, { home });
   assert.deepEqual([code, fs.readdirSync(out)], [1, ["me.jsonl"]]);
   assert.match(err, /already exists/);
+});
+
+for (const [args, name] of exports) {
+  test(`what others left in a folder and nobody may list or remove fails no ${args[0]}`, async (t) => {
+    const { home, out } = await longChat(t);
+    const line = [...args.slice(0, -1), join(out, args.at(-1) ?? "")];
+    const { rm, readdir } = fs.promises;
+    const left = join(out, `.throughline-export-${process.pid}-0123456789abcdefgh.tmp`);
+    fs.writeFileSync(left, "of another user");
+    const removing = t.mock.method(fs.promises, "rm", async (path: string, options: object) => {
+      if (path === left) throw systemError("EPERM", { name: "unlink", path });
+      await rm(path, options);
+    });
+    assert.equal((await runCli(line, { home })).code, 0);
+    assert.equal(fs.existsSync(join(out, name)), true);
+    removing.mock.restore();
+    fs.rmSync(join(out, name));
+    t.mock.method(fs.promises, "readdir", async (path: string, options: object) => {
+      if (path === out) throw systemError("EACCES", { name: "scandir", path });
+      return readdir(path, options);
+    });
+    const { code, err } = await runCli(line, { home });
+    assert.deepEqual([code, fs.existsSync(join(out, name))], [0, true], err);
+  });
+}
+
+test("a name that no file can have is said to be that, and leaves nothing", async (t) => {
+  const { home, out } = await longChat(t);
+  for (const name of ["x".repeat(300), "new/"]) {
+    const path = `${out}/${name}`;
+    const { code, err } = await runCli(["sessions", "export", "local:me", "--out", path], { home });
+    assert.equal(code, 1);
+    assert.match(err, /cannot be written: .*\[THROUGHLINE_CONFIGURATION\]\nPass another --out/);
+    assert.deepEqual(fs.readdirSync(out), []);
+  }
 });
