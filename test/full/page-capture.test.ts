@@ -19,6 +19,7 @@ import {
 import {
   gate,
   hasCount,
+  hold,
   holds,
   looksFine,
   message,
@@ -126,6 +127,28 @@ for (const [says, held, end] of [
     });
   });
 }
+
+test("who turns off twice is not told that the server is away", async (t) => {
+  await onPage(await withMoments(t), async ({ page }) => {
+    await switchOn(page);
+    await light(page).filter({ hasText: "Recording camera and microphone" }).waitFor();
+    const stopping = page.waitForRequest("**/api/feedback/consent");
+    const letGo = await hold(page, "**/api/feedback/consent");
+    const turnOff = page.getByRole("button", { name: "Turn off", exact: true });
+    await turnOff.click();
+    await stopping;
+    // A browser that asks whether it may.
+    await page.evaluate("navigator.mediaDevices.getUserMedia = () => new Promise(() => {}); 0");
+    await page.getByRole("button", { name: "Turn on…" }).click();
+    await page.getByRole("button", { name: "I agree, turn on" }).click();
+    const [tookBack] = await Promise.all([page.waitForEvent("requestfailed"), turnOff.click()]);
+    assert.match(tookBack.url(), /consent$/);
+    const answered = page.waitForResponse("**/api/feedback/consent");
+    letGo();
+    await answered;
+    await hasCount(page.locator(".recording-trouble"), 0);
+  });
+});
 
 test("what is praised is a package with pictures and playable sound, to be moved through and taken away", async (t) => {
   const visit = await withMoments(t);

@@ -94,8 +94,10 @@ export async function stopCapture(): Promise<void> {
     const { messages, upload, export: mayExport, wording } = consent;
     const left = { messages, upload, export: mayExport, frames: false, audio: false };
     await agree(wording === null ? left : { ...left, wording });
-  } catch {
-    if (state.get().phase !== "off") return; // it was turned on again
+  } catch (error) {
+    // It was turned on, or off, again.
+    const isPast = error instanceof DOMException && error.name === "AbortError";
+    if (isPast || state.get().phase !== "off") return;
     const minutes = "What it holds in memory is discarded after two minutes.";
     state.set({
       ...off,
