@@ -402,3 +402,15 @@ test("a page out of sight follows no turn until it is seen again: the connection
   inSight.set(true);
   await until(() => asked > 1);
 });
+
+test("a page out of sight still learns what becomes of a message that waits", async (t) => {
+  const feed = await loaded(t);
+  feed.store.set({
+    ...feed.state,
+    waiting: [{ key: "k", content: "one", files: [], state: "waiting" }],
+  });
+  t.after(() => inSight.set(true));
+  inSight.set(false);
+  await feed.load(feed.state.waiting);
+  assert.equal(feed.state.waiting[0]?.state, "lost");
+});
