@@ -24,10 +24,10 @@ const notWritten = (out: string, cause: unknown) =>
     cause,
   });
 
-const taken = (out: string, cause: unknown) =>
+const taken = (out: string, hasForce: boolean, cause: unknown) =>
   new Failed(`${out} already exists`, {
     code: "THROUGHLINE_CONFLICT",
-    wayOut: "Pass another --out. Nothing was overwritten.",
+    wayOut: `Pass another --out${hasForce ? ", or --force to overwrite" : ""}. Nothing was overwritten.`,
     cause,
   });
 
@@ -48,14 +48,14 @@ export async function removeLeftovers(folder: string): Promise<void> {
  * Writes a file in bounded memory: whole or not at all, readable by this user alone, and synced.
  *
  * Rejects as the pieces do, and with the reason of `signal` after an abort.
- * @param force overwrites an existing file.
+ * @param force overwrites an existing file; absent where the command has no such option.
  * @throws ThroughlineError `THROUGHLINE_CONFLICT`: something is there already; it stays as it is.
  *   `THROUGHLINE_CONFIGURATION`: nothing can be written there.
  */
 export async function writeWhole(
   path: string,
   pieces: AsyncIterable<string>,
-  { force = false, signal }: { readonly force?: boolean; readonly signal: AbortSignal },
+  { force, signal }: { readonly force?: boolean; readonly signal: AbortSignal },
 ): Promise<void> {
   const temporary = join(dirname(path), `.throughline-export-${process.pid}-${randomId()}.tmp`);
   const file = await fs.open(temporary, "wx", 0o600).catch((cause) => {
@@ -73,7 +73,9 @@ export async function writeWhole(
     }
     signal.throwIfAborted();
     await (force ? fs.rename(temporary, path) : addName(temporary, path)).catch((cause) => {
-      throw isErrno(cause, "EEXIST") ? taken(path, cause) : notWritten(path, cause);
+      throw isErrno(cause, "EEXIST")
+        ? taken(path, force !== undefined, cause)
+        : notWritten(path, cause);
     });
   } finally {
     await fs.rm(temporary, { force: true });

@@ -89,7 +89,10 @@ test("where a file system has no links a file is written, and none is overwritte
   assert.equal(written, (await runCli(line.slice(0, 3), { home })).out);
   const { code, err } = await runCli(line, { home });
   assert.deepEqual([code, fs.readdirSync(out)], [1, ["me.jsonl"]]);
-  assert.match(err, /already exists/);
+  assert.match(err, /already exists.*another --out\. Nothing/s);
+  const all = ["export", "--format", "throughline", "--out", out];
+  fs.writeFileSync(join(out, "local_me.jsonl"), "");
+  assert.match((await runCli(all, { home })).err, /--force to overwrite/);
 });
 
 for (const [args, name] of exports) {

@@ -159,7 +159,9 @@ export class Feed {
 
   /** Puts what failed, or takes too long, into the draft, before its text and files. @returns the draft. */
   toDraft(key: string): string {
-    this.#posts.get(key)?.abort();
+    const post = this.#posts.get(key);
+    post?.abort();
+    if (post !== undefined) void this.load(); // the server may have it
     const { waiting } = this.state;
     const { content = "", files = [] } = waiting.find((each) => each.key === key) ?? {};
     const draft = joined(content, this.draft);
