@@ -83,18 +83,21 @@ const call = { id: "c1", type: "function", function: { name: "look", arguments: 
 const result = { toolCallId: "c1", toolName: "look", content: "seen", isError: false } as const;
 
 for (const [then, expected] of [
-  ["nothing", "Once upon a time"],
-  ["erase", undefined],
-  ["forget", undefined],
+  ["nothing else", "Once upon a time"],
+  ["an erasure", undefined],
+  ["a forgetting", undefined],
+  ["a retry before it", "Another end"],
 ] as const) {
-  test(`a retry that another process takes over after its first words brings the answer before back, but for ${then}`, async () => {
+  test(`a retry that another process takes over after its first words, and ${then}, leaves the answer that is stored`, async () => {
     const gate = Promise.withResolvers<void>();
     const step = [
       { type: "tool-call", call } as const,
       { type: "tool-result", ...result } as const,
     ];
+    const isSecond = then === "a retry before it";
     const model = scriptedResponder([
       ["Once upon a time"],
+      ...(isSecond ? [["Another end"]] : []),
       ["Well, ", ...step, "then ", { type: "wait", until: gate.promise }],
     ]);
     const storage = openMemoryProcess({ place: new MemoryPlace() });
@@ -104,17 +107,21 @@ for (const [then, expected] of [
     const first = await turns.submit("chat-1", { content: "Tell me" }).done;
     const heard = (chatId?: string) => recorder.lastAnswer(chatId)?.text;
     await until(() => heard("chat-1") === "Once upon a time");
+    if (isSecond) await (await turns.retry("chat-1")).done;
     const again = await turns.retry("chat-1");
     await until(() => heard("chat-1") === "then ");
     recorder.message({ role: "assistant", text: "Later", id: "x", chatId: "chat-2" });
-    if (then === "erase") recorder.removeWords("chat-1", first.assistant?.id);
-    if (then === "forget") await recorder.forgetChat("chat-1");
+    if (then === "an erasure") recorder.removeWords("chat-1", first.assistant?.id);
+    if (then === "a forgetting") await recorder.forgetChat("chat-1");
     again.fence(new Error("another process has the chat"));
     gate.resolve();
     await assert.rejects(again.done, /another process/);
     await setImmediate();
     assert.deepEqual([heard("chat-1"), heard()], [expected, "Later"]);
-    assert.equal(recorder.stats.messages, { nothing: 3, erase: 2, forget: 1 }[then]);
+    assert.equal(
+      recorder.stats.messages,
+      then === "an erasure" ? 2 : then === "a forgetting" ? 1 : 3,
+    );
   });
 }
 
