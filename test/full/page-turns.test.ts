@@ -1,4 +1,4 @@
-// Method: 80 random turns, at night 200, over a model server of our own, which streams, thinks, calls tools, limits
+// Method: 40 random turns, at night 200, over a model server of our own, which streams, thinks, calls tools, limits
 // its rate, and fails in each way. What the transcript shows after a turn is what it shows after a
 // reload, and what is stored.
 import assert from "node:assert/strict";
@@ -17,7 +17,7 @@ import { holds, say, test, withPage } from "./page-fixture.ts";
 
 const seed = Number(env["THROUGHLINE_SEED"] ?? Date.now() % 1_000_000);
 const turnsOfChat = 8;
-const chats = Number(env["THROUGHLINE_TURNS"] ?? 80) / turnsOfChat;
+const chats = Number(env["THROUGHLINE_TURNS"] ?? 40) / turnsOfChat;
 /** Every row is in sight, so every row is in the page. */
 const viewport = { width: 900, height: 7_000 };
 /** Drawing so tall a page, again and again, would take most of the time. */
