@@ -100,3 +100,11 @@ function write(): void {
 export function joined(first: string, second: string): string {
   return [first, second].filter((text) => text.trim() !== "").join("\n");
 }
+
+type Said = Pick<Waiting, "content" | "files">;
+
+/** The first message, if the other one says the same, with the same files. */
+export function asSame(one: Waiting | undefined, other: Said): Waiting | undefined {
+  const keys = ({ files = [] }: Said) => files.map(({ key }) => key).join();
+  return one?.content === other.content && keys(one) === keys(other) ? one : undefined;
+}

@@ -385,6 +385,26 @@ test("a message that takes too long to send is moved to the draft, and the next 
   assert.deepEqual([feed.draft, feed.state.waiting], ["two\none", []]);
 });
 
+test("a message that was moved to the draft is the same one when it is sent as it is, and another after a change", async (t) => {
+  const keys: (string | null)[] = [];
+  const feed = await loaded(t, (path, { method, signal, ...init }) => {
+    if (method !== "POST") return nothingYet(path, init);
+    keys.push(new Headers(init.headers).get("idempotency-key"));
+    return new Promise((_, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason));
+    });
+  });
+  for (const content of ["one", "one", "one more", "one"]) {
+    const sent = feed.send(content);
+    const count = keys.length;
+    await until(() => keys.length > count);
+    feed.toDraft(feed.state.waiting[0]?.key ?? "");
+    await sent;
+  }
+  assert.equal(keys[1], keys[0]);
+  assert.equal(new Set(keys).size, 3);
+});
+
 test("a page out of sight follows no turn until it is seen again: the connections are for the others", async (t) => {
   let asked = 0;
   connect(t, (path, init) => {

@@ -12,7 +12,7 @@ import { inSight, onServerEvent } from "../../api/events.ts";
 import type { ServerEvents } from "../../api/openapi-types.ts";
 import { Store } from "../../api/store.ts";
 import { modelToAsk } from "../models/choice.ts";
-import { draftsOf, joined, saveDrafts } from "./drafts.ts";
+import { asSame, draftsOf, joined, saveDrafts } from "./drafts.ts";
 import {
   emptyFeed,
   type FeedState,
@@ -43,6 +43,8 @@ export class Feed {
   #posted: Promise<unknown> = Promise.resolve();
   /** What cancels a message that is being sent, by its key. */
   readonly #posts = new Map<string, AbortController>();
+  /** The message that was moved to the draft last: the server may have it. */
+  #returned: Waiting | undefined;
   #isFollowing = false;
   /** The questions which turn runs. */
   #asked: Promise<unknown> = Promise.resolve();
@@ -145,8 +147,11 @@ export class Feed {
     }
   }
 
+  /** Sends a message: under its first key if it was moved to the draft and not changed there. */
   send(content: string, files: readonly DraftFile[] = []): Promise<void> {
-    return this.#submit({ key: newKey(), content, files, state: "sending" });
+    const key = asSame(this.#returned, { content, files })?.key ?? newKey();
+    this.#returned = undefined;
+    return this.#submit({ key, content, files, state: "sending" });
   }
 
   /** Sends again what failed: the same message, so it is never said twice. */
@@ -159,11 +164,11 @@ export class Feed {
 
   /** Puts what failed, or takes too long, into the draft, before its text and files. @returns the draft. */
   toDraft(key: string): string {
-    const post = this.#posts.get(key);
-    post?.abort();
-    if (post !== undefined) void this.load(); // the server may have it
+    this.#posts.get(key)?.abort();
+    void this.load(); // the server may have it
     const { waiting } = this.state;
-    const { content = "", files = [] } = waiting.find((each) => each.key === key) ?? {};
+    this.#returned = waiting.find((each) => each.key === key);
+    const { content = "", files = [] } = this.#returned ?? {};
     const draft = joined(content, this.draft);
     const rest = waiting.filter((each) => each.key !== key);
     this.#set({ waiting: rest, draft, files: [...files, ...this.state.files] });
