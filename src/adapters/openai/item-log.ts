@@ -24,7 +24,7 @@ export interface Rewrite {
   readonly keep: number;
   /** What comes after those. */
   readonly items: readonly Item[];
-  /** The ids of all of them, for those that are stored again: see `item_ids`. */
+  /** The ids of all items then: those that are stored again keep theirs, as `item_ids` of their messages. */
   readonly ids?: readonly string[] | undefined;
 }
 
