@@ -138,11 +138,6 @@ export function markedText(
   return [...says(mark), mark, text, mark].join("\n");
 }
 
-/** What follows in a message that begins with what `markedText` made. */
-export function withoutMarked(content: string): string {
-  return content.replace(/^[^\n]+\n[^\n]+\n(record-[0-9a-f]{16})\n.*?\n\1(?:\n\n|$)/s, "");
-}
-
 function markOf(seed: string): string {
   return `record-${sha256(seed).toString("hex").slice(0, 16)}`;
 }
