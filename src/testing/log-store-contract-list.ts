@@ -172,6 +172,14 @@ export const listClauses: readonly Clause[] = [
         assert.equal("cursor" in (await log.list({ limit: 6, label })), false);
       }),
   ),
+  {
+    says: "logs of the same instant are listed in the order of their keys' UTF-8",
+    proof: withLogs(async (log) => {
+      const inOrder = ["~", "\u00e9", "\ud7ff", "\uffee", "\u{1f9f5}"];
+      for (const key of inOrder.toReversed()) await touch(log, key, at(1));
+      assert.deepEqual((await pages(log, { limit: 2 })).flat(), inOrder);
+    }),
+  },
   clauseWithTable(
     "a list that is paged while logs arrive, move to the front or are deleted repeats no row and skips no old one",
     changes,

@@ -325,8 +325,19 @@ export function comparePlaces(a: ListPlace, b: ListPlace): number {
   return compareBytes(b.sortedAt, a.sortedAt) || compareBytes(a.key, b.key);
 }
 
+/** Compares texts as their UTF-8 would be. */
 function compareBytes(a: string, b: string): number {
-  return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const most = Math.min(a.length, b.length);
+  for (let i = 0; i < most; i++) {
+    if (a.charCodeAt(i) !== b.charCodeAt(i)) return rank(a.charCodeAt(i)) - rank(b.charCodeAt(i));
+  }
+  return a.length - b.length;
+}
+
+/** Ranks a UTF-16 unit: those of characters beyond U+FFFF come after all others. */
+function rank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }
 
 /**

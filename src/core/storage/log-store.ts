@@ -146,7 +146,7 @@ export interface LogProjection {
    * another thread then.
    */
   readonly module?: string | undefined;
-  /** Lists are sorted by this instant (ISO 8601), newest first; equal instants by key. */
+  /** Lists are sorted by this instant (ISO 8601), newest first; equal instants by the UTF-8 of their keys. */
   sortedAt(head: LogHead): string;
   /** Labels that a list can filter on. */
   labels(head: LogHead): readonly string[];

@@ -15,7 +15,7 @@ import { idToken, parseStored, pastAll } from "./index-schema.ts";
 import { type IndexEntry, type IndexedBatch, type LogState, labelsOf } from "./index-writer.ts";
 
 /** How many keys are read at a time. */
-const keysAtOnce = 1_000;
+const keysAtOnce = 100;
 /** How many logs are searched one by one first. Each costs some 20 µs. */
 const newestLogs = 16;
 

@@ -144,7 +144,9 @@ export function frameAt(bytes: Buffer, at: number, view: DataView): Frame | unde
   const length = view.getUint32(at, true);
   const end = at + length;
   if (length < frameBytes || end > bytes.length) return undefined;
-  if (crc32(bytes.subarray(at + 8, end)) !== view.getUint32(at + 4, true)) return undefined;
+  // A plain view is made in a third of the time that a `Buffer` takes.
+  const sealed = new Uint8Array(bytes.buffer, bytes.byteOffset + at + 8, length - 8);
+  if (crc32(sealed) !== view.getUint32(at + 4, true)) return undefined;
   const position = view.getFloat64(at + 8, true);
   const from = at + frameBytes;
   const to = from + view.getUint16(at + 32, true);

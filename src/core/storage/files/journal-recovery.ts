@@ -267,7 +267,7 @@ export class RecoveredLogs {
     const { disk, home } = this.#ports;
     for (const [name, changes] of Map.groupBy(frames, ({ path }) => path)) {
       this.#incomplete.set(name, changes);
-      this.#unindexed.set(name, settle(changes).kept);
+      this.#unindexed.set(name, changes);
       const key = keyOfNew(changes);
       if (key === undefined) continue;
       // Where that cannot be told, nothing is taken for made again.
@@ -313,10 +313,10 @@ export class RecoveredLogs {
   /** Has the index of a collection know which logs it will read of in the journal. */
   tell(collection: string, index: CollectionIndex): void {
     const { mark } = this.#ports.index;
-    for (const [name, kept] of this.#unindexed) {
+    for (const [name, all] of this.#unindexed) {
       if (collectionOf(name) !== collection) continue;
       this.#unindexed.delete(name);
-      const changes = kept.filter(({ position }) => position >= mark);
+      const changes = settle(all.filter(({ position }) => position >= mark)).kept;
       const last = changes.at(-1);
       const batch = last && batchAt(last.bytes, last.offset);
       if (batch === undefined) continue;
@@ -336,6 +336,7 @@ function idsIn(changes: readonly Change[]): readonly (readonly [id: string, seq:
 
 /** The key of a log, if the journal holds its beginning. */
 function keyOfNew(changes: readonly Frame[]): string | undefined {
+  if (!changes.some(({ offset }) => offset === 0)) return undefined;
   const [first] = settle(changes).kept;
   const batch = first?.offset === 0 ? batchAt(first.bytes, 0) : undefined;
   return batch && headOf(batch.line).key;

@@ -96,7 +96,7 @@ function reportOlderCopy(ports: LogPorts, log: LogFile, known: number): void {
 const rewriteEnding = logTemporary(".jsonl");
 
 /** So many keys are read before others have their turn. */
-const keysAtOnce = 1_000;
+const keysAtOnce = 100;
 
 /** The names in a listing that logs could have. */
 function logsIn(listing: readonly DiskEntry[]): readonly string[] {
