@@ -1,6 +1,7 @@
 import type { Found } from "../answer-size.ts";
 import { conflict, errorName, idConflict, invalid } from "../errors.ts";
 import type { JsonObject } from "../json.ts";
+import { anObject, checkArgument } from "../options.ts";
 import { checkCount } from "../storage/key.ts";
 import { type LogStore, type StoredRecord, update } from "../storage/log-store.ts";
 import {
@@ -65,6 +66,7 @@ export class Chats extends ChatLog {
     messages: readonly MessageInput[],
     options: { readonly heard?: boolean | undefined; readonly client?: string | undefined } = {},
   ): Promise<StoredMessage[]> {
+    checkArgument(options, "options", anObject);
     const { heard = true, client } = options;
     if (!Array.isArray(messages)) throw invalid("messages must be an array");
     return this.change(chatId, (transaction) => {
@@ -128,6 +130,7 @@ export class Chats extends ChatLog {
    * @throws ThroughlineError `THROUGHLINE_NOT_FOUND`, `THROUGHLINE_INVALID`.
    */
   async messages(chatId: string, options: PageWanted = {}): Promise<MessagePage> {
+    checkArgument(options, "options", anObject);
     return messagePage(this, chatId, options);
   }
 
@@ -363,6 +366,7 @@ export class Chats extends ChatLog {
       readonly damaged?: boolean | undefined;
     } = {},
   ): Promise<{ readonly chats: readonly ChatRow[]; readonly cursor?: string }> {
+    checkArgument(options, "options", anObject);
     const { limit = 50, cursor, unanswered = false, damaged = false } = options;
     if (damaged && cursor !== undefined) throw invalid("a list with damaged chats has no cursor");
     if (damaged) return { chats: await damagedChats(this, { limit, unanswered }) };
@@ -383,6 +387,7 @@ export class Chats extends ChatLog {
    * @param options `prefix`: the last word is the beginning of a word, for a query that is being typed.
    */
   async search(query: string, options: FindMessagesOptions = {}): Promise<Found<MessageHit>> {
+    checkArgument(options, "options", anObject);
     return searchChats(this, query, options);
   }
 
@@ -392,7 +397,8 @@ export class Chats extends ChatLog {
    * or taken back is left out. Only the newest 1,000 hits are looked at, and the titles and ids of the
    * first 10,000 chats: where there may be other hits, the answer has `more`.
    */
-  findChats(query: string, options: FindChatsOptions = {}): Promise<Found<FoundChat>> {
+  async findChats(query: string, options: FindChatsOptions = {}): Promise<Found<FoundChat>> {
+    checkArgument(options, "options", anObject);
     return findChats(this, query, options);
   }
 

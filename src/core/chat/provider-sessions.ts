@@ -167,6 +167,7 @@ export class ProviderSessions {
    * one stays readable. See `resetProvider` for one provider.
    */
   async reset(chatId: string, target: Target = {}): Promise<PeriodView> {
+    checkArgument(target, "target", anObject);
     const period = await this.#log.change(chatId, (transaction) => {
       const before = transaction.head.session;
       if (before === null) return this.#open(transaction, target, true);
