@@ -175,7 +175,7 @@ export class CollectionIndex {
    */
   seek(key: string, seq: number): number {
     return this.file.run(() => {
-      const row = this.file.sql.seek.get(logName(this.collection, key), seq);
+      const row = this.file.sql.seek.get(this.collection, logName(this.collection, key), seq);
       return row === undefined ? 0 : Number(row["start"]);
     });
   }
@@ -289,7 +289,7 @@ export class CollectionIndex {
 
   /** The row of a log in the file. */
   #rowOf(key: string): Record<string, unknown> | undefined {
-    return this.file.sql.logOf.get(logName(this.collection, key));
+    return this.file.sql.logOf.get(this.collection, logName(this.collection, key));
   }
 
   /** The records of a log with these words, newest first. */

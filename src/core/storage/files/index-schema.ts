@@ -8,7 +8,7 @@ import { unavailable } from "../../errors.ts";
 import { syncDirectoryNow } from "../disk/disk.ts";
 
 /** Raise it whenever a table, a projection or the way that words are taken from a text changes. */
-const schemaVersion = 9;
+const schemaVersion = 10;
 
 // `state.clean`: the last process closed the index itself. `forgotten`: bytes of removed logs are still in
 // the file. `nth`, `mark`: a place in the journal, all before it is in the rows. `covered` names the collections whose logs all have a row, but for what
@@ -33,8 +33,9 @@ const tables = `
     damaged integer not null,
     place integer not null,
     labels text not null,
-    path text not null unique,
-    head text not null
+    path text not null,
+    head text not null,
+    unique (collection, path)
   );
   create index logs_sorted on logs (collection, sorted_at desc, key);
   create table labels (
@@ -82,10 +83,9 @@ const queries = {
   uncover: "delete from covered where collection = ?",
   logOf: `
     select id, collection, key, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
-    where path = ?
+    where collection = ? and path = ?
   `,
-  // In the order of paths, which have an index: with that of the collection each page would sort all of it.
-  keys: "select key, path from logs where +collection = ? and path > ? order by path limit ?",
+  keys: "select key, path from logs where collection = ? and path > ? order by path limit ?",
   addLog: `insert into logs values (null, ?, ?, '', 0, 0, '', 0, -1, '[]', ?, '{}')`,
   updateLog: `
     update logs set sorted_at = ?, seq = ?, end_offset = ?, crc = ?, damaged = ?, place = ?,
@@ -100,7 +100,7 @@ const queries = {
   addPlace: "insert or replace into places values (?, ?, ?)",
   seek: `
     select places.start as start from logs cross join places on places.log = logs.id
-    where logs.path = ? and places.seq <= ?
+    where logs.collection = ? and logs.path = ? and places.seq <= ?
     order by places.seq desc limit 1
   `,
   removePlaces: "delete from places where log = ?",

@@ -4,7 +4,7 @@ import type { LogHead, LogProjection } from "../log-store.ts";
 import { searchTokens } from "../search-words.ts";
 import { type Batch, recordsOf } from "./batch-reader.ts";
 import { headOf, type LogEnd } from "./commit.ts";
-import { logName } from "./file-name.ts";
+import { collectionOf, logName } from "./file-name.ts";
 import {
   framesOf,
   type IndexedFrame,
@@ -265,7 +265,7 @@ export class IndexWriter {
   #draftOf(path: string): LogRowDraft | undefined {
     const known = this.#drafts.get(path);
     if (known !== undefined) return known;
-    const row = this.#sql.logOf.get(path);
+    const row = this.#sql.logOf.get(collectionOf(path), path);
     if (row === undefined) return undefined;
     const draft: LogRowDraft = {
       collection: String(row["collection"]),
