@@ -1,4 +1,4 @@
-// What the program takes from a feature. Each has one file beside this one, which features.ts lists.
+// What the program takes from a feature. Each has a block in features.ts, or in a file that it lists.
 import type { Command, Context, OpenOptions } from "../cli/command.ts";
 import type { Checker } from "../cli/doctor/doctor.ts";
 import type { Settings } from "../cli/settings.ts";
