@@ -65,9 +65,6 @@ export async function save(): Promise<Figure[]> {
 
 /** From the start of a process to its first answer over HTTP, above Node's own start. */
 export async function boot(): Promise<Figure[]> {
-  // What `npm start` does first: the code that is measured is that of now.
-  const build = spawnSync(process.execPath, ["scripts/build-start.ts"], { stdio: "inherit" });
-  if (build.status !== 0) throw new Error("the server could not be built");
   const dir = scratch();
   const home = `${dir.path}/home`;
   await addChats(home, 0, 10_000);

@@ -3,6 +3,7 @@
 import { newHead } from "../src/core/chat/chat-head.ts";
 import type { LogStore } from "../src/core/storage/log-store.ts";
 import { seededRandom } from "../src/testing/random.ts";
+import { turn } from "./product.ts";
 import { median } from "./samples.ts";
 import { shuffled } from "./slices.ts";
 
@@ -59,9 +60,10 @@ export const head = {
 };
 
 let count = 0;
+const nextId = () => `t${(++count).toString(36).padStart(8, "0")}`;
 /** What the end of a turn appends: an answer of some 500 bytes and the usage. */
 export function turnRecords() {
-  const id = `t${(++count).toString(36).padStart(8, "0")}`;
+  const id = nextId();
   const content = `${id} ${"the grey whale swims from the north to the warm bays each winter ".repeat(8)}`;
   return [
     {
@@ -93,16 +95,17 @@ export function turnRecords() {
   ];
 }
 
-export type Logs = Pick<LogStore, "append">;
+type Logs = Pick<LogStore, "append">;
 
 export const appendTurn = (logs: Logs, key: string) => logs.append(key, turnRecords(), { head });
 
-/** Turns as a chat appends them: each on the condition that the log still ends where the last one ended. */
+/** Messages as a chat stores them: each turn on the condition that the log still ends where the last one ended. */
 export function expectedTurns(logs: Logs): (key: string) => Promise<void> {
   const ends = new Map<string, number>();
   return async (key) => {
     const expectedSeq = ends.get(key) ?? 0;
-    ends.set(key, await logs.append(key, turnRecords(), { head, expectedSeq }));
+    const records = turn().map((message) => ({ id: nextId(), timestamp: at, ...message }));
+    ends.set(key, await logs.append(key, records, { head, expectedSeq, hasNewIds: true }));
   };
 }
 

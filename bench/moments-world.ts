@@ -1,12 +1,14 @@
 // A recorder whose buffers are full, and what it is fed with.
 import { type Clock, systemClock } from "../src/core/clock.ts";
 import { silentLogger } from "../src/core/logger.ts";
+import { openThroughline } from "../src/core/throughline.ts";
 import { systemTimers } from "../src/core/timers.ts";
 import type { PackageSink } from "../src/moments/package/package-sink.ts";
 import { consentWording } from "../src/moments/record/consent.ts";
 import type { MomentInput } from "../src/moments/record/label.ts";
 import type { PushResult } from "../src/moments/record/media.ts";
 import { MomentRecorder } from "../src/moments/record/moment-recorder.ts";
+import { startMoments } from "../src/moments/start-moments.ts";
 import { redJpeg } from "../test/support/feedback-packages.ts";
 
 const frameBytes = 50_000;
@@ -57,23 +59,34 @@ export interface FullRecorder {
 /** 50 messages of 2,000 characters, 240 pictures of 50 KB, 120 s of sound fed in chunks of 20 ms. */
 export function fullRecorder(sink: PackageSink): FullRecorder {
   const clock = new AheadClock();
-  const recorder = new MomentRecorder({
-    sink,
-    clock,
-    timers: systemTimers,
-    logger: silentLogger,
-    sessionId: "a1b2c3d4",
-    software: { name: "bench", version: "0.0.0" },
-    consent: {
-      messages: true,
-      frames: true,
-      audio: true,
-      upload: true,
-      export: true,
-      wording: consentWording,
-      by: "bench",
-    },
-  });
+  const ports = { sink, clock, timers: systemTimers, logger: silentLogger };
+  return filled(new MomentRecorder({ ...ports, ...recording }), clock);
+}
+
+/** The same in a home, as a program has it. */
+export async function fullMoments(home: string): Promise<FullRecorder & AsyncDisposable> {
+  const clock = new AheadClock();
+  const throughline = await openThroughline({ home, clock });
+  const { recorder } = await startMoments(throughline, recording);
+  const close = { [Symbol.asyncDispose]: () => throughline.close() };
+  return { ...filled(recorder, clock), ...close };
+}
+
+const recording = {
+  sessionId: "a1b2c3d4",
+  software: { name: "bench", version: "0.0.0" },
+  consent: {
+    messages: true,
+    frames: true,
+    audio: true,
+    upload: true,
+    export: true,
+    wording: consentWording,
+    by: "bench",
+  },
+};
+
+function filled(recorder: MomentRecorder, clock: AheadClock): FullRecorder {
   let chunks = 0;
   const feed = (kind: Sound) => {
     clock.pass(chunkMs);

@@ -1,26 +1,20 @@
 // One server process of the figure of several: takes turns in chats of its own for a while, and prints how
-// many it took and for how long. Waits for a line before it begins, so that all begin at once.
+// many it took, for how long, and what of the processor. Waits for a line before it begins, so that all begin at once.
 import { once } from "node:events";
 import pg from "pg";
-import type { Responder } from "../src/core/models/responder.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { openPostgresStorage } from "../src/postgres/postgres.ts";
+import { createServer } from "../src/server/server.ts";
+import { echo } from "./product.ts";
+import { processorTime } from "./slices.ts";
 
 const [, , connectionString = "", seconds = "", connections = ""] = process.argv;
-const model: Responder = {
-  provider: "bench",
-  model: "bench-1",
-  window: undefined,
-  async *respond() {
-    yield { type: "text", text: "the grey whale swims to the warm bays each winter ".repeat(10) };
-    yield { type: "end", finish: "stop", usage: { inputTokens: 1, outputTokens: 1, costUsd: 0 } };
-  },
-};
 const pool = new pg.Pool({ connectionString, max: Number(connections) + 1 });
 const storage = await openPostgresStorage({ pool, durability: "process" });
-const target = { provider: model.provider, model: model.model };
+const target = { provider: echo.provider, model: echo.model };
 const throughline = await openThroughline({ storage, ...target });
-const turns = await throughline.turns({ model, persona: "You are kind." });
+const turns = await throughline.turns({ model: echo, persona: "You are kind." });
+const server = createServer({ throughline, turns, version: "0.0.0" }); // publishes turns to the others
 
 const names = Array.from({ length: Number(connections) }, (_, i) => `${process.pid}-${i}`);
 const takeTurn = async (chat: string) => {
@@ -31,6 +25,7 @@ await Promise.all(names.map(takeTurn));
 process.stdout.write("ready\n");
 await once(process.stdin, "data");
 let count = 0;
+const used = processorTime().all;
 const began = performance.now();
 const until = began + 1_000 * Number(seconds);
 await Promise.all(
@@ -42,7 +37,8 @@ await Promise.all(
   }),
 );
 const tookMs = performance.now() - began;
-process.stdout.write(`${JSON.stringify({ count, tookMs })}\n`);
+process.stdout.write(`${JSON.stringify({ count, tookMs, cpuUs: processorTime().all - used })}\n`);
+await server.close();
 await throughline.close();
 await pool.end();
 process.exit(0);

@@ -15,6 +15,15 @@ export interface Series {
   cpuUs: number;
   /** The part of it that the main thread took. */
   threadUs: number;
+  /** Of the processor for an operation, in the program that is `watched`, in microseconds. */
+  watchedUs: number;
+}
+
+interface Slices {
+  readonly slices: number;
+  readonly each: number;
+  /** Tells what another program has used of the processor up to now, in microseconds. */
+  readonly watched?: () => number;
 }
 
 /** What of the processor is used up to a moment, in microseconds. */
@@ -40,17 +49,18 @@ export async function settled(): Promise<void> {
 /** Runs `slices` slices of `each` operations of every contender. */
 export async function alternate<K extends string>(
   contenders: Readonly<Record<K, Work>>,
-  { slices, each }: { readonly slices: number; readonly each: number },
+  { slices, each, watched = () => 0 }: Slices,
 ): Promise<Record<K, Series>> {
   const names = Object.keys(contenders) as K[];
-  const empty = (): Series => ({ latencies: [], slices: [], cpuUs: 0, threadUs: 0 });
+  const none = { cpuUs: 0, threadUs: 0, watchedUs: 0 };
+  const empty = (): Series => ({ latencies: [], slices: [], ...none });
   const all = Object.fromEntries(names.map((name) => [name, empty()])) as Record<K, Series>;
   const random = seededRandom(1);
   for (let slice = 0; slice < slices; slice++) {
     // Each round in an order of its own, so that none always runs in the wake of the same other.
     for (const name of shuffled(names, random)) {
       const series = all[name];
-      const used = processorTime();
+      const [used, watchedBefore] = [processorTime(), watched()];
       const began = performance.now();
       for (let i = 0; i < each; i++) {
         const started = performance.now();
@@ -62,6 +72,7 @@ export async function alternate<K extends string>(
       const { all: cpu, own } = processorTime();
       series.cpuUs += (cpu - used.all) / (slices * each);
       series.threadUs += (own - used.own) / (slices * each);
+      series.watchedUs += (watched() - watchedBefore) / (slices * each);
     }
   }
   return all;
