@@ -202,6 +202,7 @@ async function fillChats({ logs, pool }: PostgresWorld, count: number): Promise<
 /** Words that stand in so many of the messages: one in each of these many. */
 const rarity = { narwhal: 200_000, beluga: 2_000, orca: 20 } as const;
 
+/** Searches for a rare word, a less rare one and a common one. */
 async function search({ isFull }: Run): Promise<Figure[]> {
   const world = await openPostgres("unsynced", 8);
   const { throughline, pool } = world;
