@@ -1,5 +1,5 @@
 import { errorName, invalid } from "../errors.ts";
-import { checkJson, isJsonObject, type JsonObject, tooLarge } from "../json.ts";
+import { checkJson, freezeDeep, isJsonObject, type JsonObject, tooLarge } from "../json.ts";
 import type { Logger } from "../logger.ts";
 import type { Timers } from "../timers.ts";
 
@@ -24,7 +24,7 @@ export interface Cluster {
    */
   publish(message: JsonObject): void;
 
-  /** Calls back for what the others publish. @returns a function that ends it. */
+  /** Calls back for what the others publish, which is frozen. @returns a function that ends it. */
   subscribe(listener: (message: JsonObject, processId: string) => void): () => void;
 
   /**
@@ -97,11 +97,10 @@ export class Subscribers {
     return this.#added(this.#missed, { call });
   }
 
-  /** Each listener gets a copy of its own. */
+  /** Calls every listener with the same message, frozen. */
   receive(text: string, processId: string): void {
-    for (const { call } of [...this.#messages]) {
-      this.#guard(() => call(JSON.parse(text) as JsonObject, processId));
-    }
+    const message = freezeDeep(JSON.parse(text) as JsonObject);
+    for (const { call } of [...this.#messages]) this.#guard(() => call(message, processId));
   }
 
   missed(): void {

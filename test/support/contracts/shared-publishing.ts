@@ -127,7 +127,7 @@ const contents: readonly SharedClause[] = [
     }),
   },
   {
-    says: "a message is copied when it is published, and each subscriber gets a copy of its own",
+    says: "a message is copied when it is published, and no subscriber can change it for the others",
     proof: withTwo(async (a, b) => {
       const message = { list: [1, { n: 2 }] };
       b.cluster.subscribe((received) => scribbleOn(received));
