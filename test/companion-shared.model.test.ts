@@ -251,6 +251,20 @@ test("forgetting a chat reaches its interrupted turn, also where another server 
   assert.deepEqual(a.run.report.interrupted, []);
 });
 
+test("a wound that comes while a write is under way is written right after it, not at the next pass", async () => {
+  const place = heldPlace();
+  const a = await serverOf(place);
+  a.run.emotions.event("snap_detected");
+  a.writes.push(async (call) => {
+    const written = await call();
+    a.run.emotions.event("abuse");
+    return written;
+  });
+  await pass(place, 100, a);
+  const stored = await place.open().storage.documents("session").read("session");
+  assert.match(JSON.stringify(stored?.value["emotions"]), /"event":"abuse"/);
+});
+
 const ways: readonly [string, (server: Writer) => unknown][] = [
   ["is stored", () => undefined],
   ["is stored without an answer", ({ writes }) => writes.push(noAnswer)],

@@ -84,6 +84,8 @@ export class KeptLife {
   #retryAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #isWriting = false;
+  /** Something came during a write that is to be written right after it. */
+  #isUrgent = false;
   #isClosed = false;
   #revision: number;
   /** Acts of this process that the document may not have, where another server may write it. */
@@ -170,7 +172,10 @@ export class KeptLife {
     const waitMs = isUrgent ? 0 : this.#saveEveryMs;
     this.#saveAt = Math.min(this.#saveAt, now + waitMs);
     if (felt !== undefined) this.#onFelt();
-    if (isUrgent && this.servers !== undefined) this.pass(now);
+    if (isUrgent && this.servers !== undefined) {
+      this.#isUrgent = true;
+      this.pass(now);
+    }
     return felt;
   }
 
@@ -223,6 +228,7 @@ export class KeptLife {
     const { clock, logger } = this.ports;
     const isSave = now >= this.#saveAt;
     this.#isWriting = true;
+    this.#isUrgent = false;
     // Set at the start, so that a change during the write is not taken for one that it stored.
     if (isSave) this.#saveAt = now + this.#beatEveryMs;
     try {
@@ -235,6 +241,7 @@ export class KeptLife {
       if (this.#failures++ === 0) logger.warn({ error: errorName(error) }, "not saved; again soon");
     }
     this.#isWriting = false;
+    if (this.#isUrgent) this.pass(clock.monotonic());
   }
 
   /** One write after the other: each takes the state when its turn comes, so that none is older. */
