@@ -66,7 +66,7 @@ for (let sent = 0; sent <= 4; sent++) {
   });
 }
 
-test("a server that is away for 3 hours is asked fewer than 120 times, then 5 packages go up, oldest first", async () => {
+test("a server that is away for 3 hours is asked fewer than 120 times, with one warning of each package that was tried, then 5 packages go up, oldest first", async () => {
   await using world = await UploadWorld.started();
   world.server.fail({ times: Number.POSITIVE_INFINITY, does: { kind: "reset" } });
   const samples = [3, 1, 4, 0, 2].map((number) => samplePackage({ number }));
@@ -77,6 +77,9 @@ test("a server that is away for 3 hours is asked fewer than 120 times, then 5 pa
   const { pending, last_error } = world.uploader.statistics();
   assert.equal(pending, 5);
   assert.equal(last_error?.code, "ECONNRESET");
+  const failed = { class: "retry", code: "ECONNRESET", status: null };
+  const [first, , , oldest] = samples.map(({ name }) => ({ package: name, ...failed }));
+  assert.deepEqual(world.warnings, [first, oldest]);
   world.server.faults.heal();
   await world.uploader.probe();
   const at = world.clock.monotonic();

@@ -372,6 +372,10 @@ export class Outbox implements Sender {
       if (failure.waits === "package") item.dueAt += waitMs(item.attempts, this.#ports.jitter);
     }
     const isNew = error.class !== before?.class || error.code !== before?.code;
+    if (isNew && item.state === "pending") {
+      const says = "a package was not sent to the bucket, or not deleted there: it is tried again";
+      logger.warn({ package: name, ...error }, says);
+    }
     if (!isNew || asked === undefined) return;
     try {
       await packages.failed(name, asked, {

@@ -49,6 +49,8 @@ export class UploadWorld {
   readonly uploaded: string[] = [];
   /** What was logged as an error. */
   readonly errors: object[] = [];
+  /** And as a warning. */
+  readonly warnings: object[] = [];
   readonly disk: Disk;
   packages!: PackageDirectory;
   uploader!: Outbox;
@@ -193,7 +195,11 @@ export class UploadWorld {
     const ports = { timers: time, logger: silentLogger, load };
     this.uploader = new Outbox({
       ...{ packages, clock, timers: time, target },
-      logger: { ...silentLogger, error: (fields) => this.errors.push(fields as object) },
+      logger: {
+        ...silentLogger,
+        error: (fields) => this.errors.push(fields as object),
+        warn: (fields) => this.warnings.push(fields as object),
+      },
       jitter: () => random(1_000) / 1_000,
       telemetry: this.#options.telemetry ?? silentTelemetry,
       connect: (name) => {
