@@ -4,7 +4,12 @@ import { randomInt } from "node:crypto";
 import { test } from "node:test";
 import { inKeptDirectory } from "../support/kill-harness.ts";
 import { killUnderLoad } from "../support/server-cluster-load.ts";
-import { loseServers, stopAndWake } from "../support/server-cluster-scenes.ts";
+import {
+  actAndKill,
+  loseLoneServer,
+  loseServers,
+  stopAndWake,
+} from "../support/server-cluster-scenes.ts";
 import { noPostgres, withPostgres } from "../support/test-postgres.ts";
 
 const skip = noPostgres();
@@ -56,4 +61,27 @@ test("a server that is killed beside a living one is no restart; when all were k
 }, async () => {
   const { store, pool } = await make();
   await inKeptDirectory("killed", (directory) => loseServers({ directory, store }, pool));
+});
+
+for (const [where, isShared] of [
+  ["in files", false],
+  ["on PostgreSQL", true],
+] as const) {
+  test(`a lone server with its chats ${where}, killed and started again after 2 s, is a crash_recovery`, {
+    skip: isShared ? skip : false,
+  }, async () => {
+    const store = isShared ? (await make()).store : undefined;
+    await inKeptDirectory("lone", (directory) => loseLoneServer({ directory, store }));
+  });
+}
+
+test("of 10 acts a second at each of 4 servers, 2 of them killed in between, no wound and no person is lost, nothing is felt twice, and a kill loses at most the small feelings of 100 ms", {
+  skip,
+}, async (t) => {
+  const { store, pool } = await make();
+  await inKeptDirectory(`seed ${seed}`, async (directory) => {
+    const counts = await actAndKill({ directory, store, rounds: 150, seed }, pool);
+    t.diagnostic(`seed ${seed}: ${JSON.stringify(counts)}`);
+    assert.ok(counts.kills >= 3 && counts.wounds >= 1 && counts.persons >= 1);
+  });
 });

@@ -1,7 +1,10 @@
 // What a cluster of servers goes through, however long its leases last.
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
+import { seededRandom } from "../../src/testing/random.ts";
 import { getJson, type Message, readChat } from "./kill-harness.ts";
 import { answerTo, type NotingModel, notingModel, wordsOf } from "./noting-model.ts";
 import { type ClusterOptions, ClusterServer, startCluster } from "./server-cluster.ts";
@@ -153,6 +156,136 @@ export async function loseServers(options: Options, pool: pg.Pool): Promise<void
     assert.deepEqual(await runsIn(pool), ["run_start", "run_start", "run_end", "run_start"]);
   } finally {
     await Promise.all([a.kill(), b.kill()]);
+  }
+}
+
+/** The only server is killed, and started again after 2 s. */
+export async function loseLoneServer(options: Options): Promise<void> {
+  const server = await ClusterServer.at("lone", { ...options, model: "offline" });
+  try {
+    await server.start();
+    assert.equal((await post(server.url, "/api/person", { name: "Ada" })).status, 200);
+    await wait(200); // files: it is saved at the next pass, every 100 ms
+    await server.kill();
+    await wait(2_000);
+    await server.start();
+    const session = await getJson(server.url, "/api/session");
+    assert.deepEqual([session.restart_type, session.clean], ["crash_recovery", false]);
+    assert.ok(session.elapsed >= 2 && session.elapsed < 30, `${session.elapsed} s`);
+    assert.equal(session.last_person_seen, "Ada");
+  } finally {
+    await server.kill();
+  }
+}
+
+/** Of each server's small feelings one emotion tells how many there were. Nothing fades. */
+const channels = ["joy", "sadness", "anger", "disgust"] as const;
+const smallDelta = 0.000_1;
+const maxWounds = 20;
+const countingEmotions = {
+  emotions: Object.fromEntries([...channels, "fear"].map((name) => [name, { decay_rate: 0 }])),
+  events: {
+    ...Object.fromEntries(channels.map((name) => [name, { deltas: { [name]: smallDelta } }])),
+    hurt: { severity: "severe", wound: { floors: { fear: 0.1 }, duration: 1e9, heal_rate: 0 } },
+  },
+  settings: { max_wounds: maxWounds },
+};
+
+/** A kill may lose the small feelings of 100 ms, and those on their way to the database then. */
+const lossMs = 100 + 150;
+/** A wound and a person are written at once, which takes some milliseconds. */
+const writeMs = 80;
+
+/** Four servers have ten acts a second each; two of them are killed again and again, at last all. @returns what was done. */
+export async function actAndKill(
+  { rounds, seed, ...options }: Options & { readonly rounds: number; readonly seed: number },
+  pool: pg.Pool,
+) {
+  const random = seededRandom(seed);
+  const counts = { wounds: 0, persons: 0, kills: 0, maybeLost: 0 };
+  const actors = await Promise.all(
+    channels.map(async (emotion) => {
+      const server = await ClusterServer.at(emotion, { ...options, model: "offline" });
+      // JSON is YAML.
+      fs.writeFileSync(join(server.home, "emotions.yaml"), JSON.stringify(countingEmotions));
+      return { server, emotion, isUp: false, small: [] as number[], maybeLost: 0, urgentAt: 0 };
+    }),
+  );
+  type Actor = (typeof actors)[number];
+  const start = async (actor: Actor) => {
+    await actor.server.start();
+    actor.isUp = true;
+  };
+  const act = async (actor: Actor, kind: number) => {
+    const isWound = kind === 0 && counts.wounds < maxWounds;
+    const isPerson = kind === 1;
+    if (isWound) counts.wounds++;
+    if (isPerson) counts.persons++;
+    const { status } = isPerson
+      ? await post(actor.server.url, "/api/person", { name: `person ${counts.persons}` })
+      : await post(actor.server.url, "/api/emotions/event", {
+          event: isWound ? "hurt" : actor.emotion,
+        });
+    assert.equal(status, 200);
+    if (isWound || isPerson) actor.urgentAt = performance.now();
+    else actor.small.push(performance.now());
+  };
+  const kill = async (actor: Actor) => {
+    await wait(Math.max(random(60), actor.urgentAt + writeMs - performance.now()));
+    const from = performance.now() - lossMs;
+    actor.maybeLost += actor.small.filter((at) => at > from).length;
+    actor.isUp = false;
+    counts.kills++;
+    await actor.server.kill();
+  };
+  /** All that was done is there, once. */
+  const assertFelt = async ({ url }: ClusterServer) => {
+    const { levels, wounds } = await getJson(url, "/api/emotions");
+    for (const { emotion, small, maybeLost } of actors) {
+      const felt = Math.round(levels[emotion] / smallDelta);
+      const says = `${felt} of ${small.length} of ${emotion}, at most ${maybeLost} lost`;
+      assert.ok(felt <= small.length && felt >= small.length - maybeLost, says);
+    }
+    assert.equal(wounds.length, counts.wounds);
+    const { last_person_seen: person } = await getJson(url, "/api/session");
+    assert.equal(person, `person ${counts.persons}`);
+  };
+  let starting: Promise<void> = Promise.resolve();
+  try {
+    for (const actor of actors) await start(actor);
+    for (let round = 0; round < rounds; round++) {
+      const next = performance.now() + 100;
+      // At one server at most something that is written at once: so it is known who was seen last.
+      const special = random(channels.length);
+      const kind = random(10);
+      await Promise.all(
+        actors.map(async (actor, n) => actor.isUp && act(actor, n === special ? kind : 9)),
+      );
+      const victim = actors[random(2)];
+      if (victim?.isUp && random(10) === 0) {
+        await kill(victim);
+        starting = Promise.all([starting, start(victim)]).then(() => undefined);
+        starting.catch(() => undefined); // it is waited for below
+      }
+      await wait(Math.max(0, next - performance.now()));
+    }
+    await starting;
+    await wait(2_000); // each reads what the others wrote within a second
+    for (const { server } of actors) await assertFelt(server);
+    assert.deepEqual(
+      await runsIn(pool),
+      ["run_start"],
+      "a death beside a living one is no restart",
+    );
+    await Promise.all(actors.map(({ server }) => server.kill()));
+    const [lone] = actors;
+    await lone?.server.start();
+    await assertFelt(lone?.server ?? assert.fail());
+    assert.deepEqual(await runsIn(pool), ["run_start", "run_start"]);
+    counts.maybeLost = actors.reduce((sum, { maybeLost }) => sum + maybeLost, 0);
+    return { ...counts, small: actors.reduce((sum, { small }) => sum + small.length, 0) };
+  } finally {
+    await Promise.all(actors.map(({ server }) => server.kill()));
   }
 }
 
