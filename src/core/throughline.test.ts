@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fs from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { changed } from "../../test/support/changed.ts";
 import { temporaryDirectory } from "../../test/support/command-line.ts";
 import { openThroughline } from "../index.ts";
 import { openFileStorage } from "./storage/files/open-file-storage.ts";
@@ -30,6 +31,20 @@ test("what was asked for before a close is finished; what comes after is refused
   assert.equal(messages.map(({ content }) => content).join(), "before,Hello,again");
   assert.equal((await next.sessions.active("c"))?.generation, 1);
 });
+
+for (const fails of [false, true]) {
+  test(`the working memory is empty after a close${fails ? " that failed" : ""}`, async () => {
+    const storage = openMemoryStorage();
+    const close = fails ? () => Promise.reject(new Error("stuck")) : () => storage.close();
+    const throughline = await openThroughline({ storage: changed(storage, { close }) });
+    await throughline.chats.append("a", [{ role: "user", content: "Hello" }]);
+    const memory = throughline.workingMemory.of("a");
+    assert.equal(memory.count, 1);
+    const closing = throughline.close();
+    await (fails ? assert.rejects(closing, /stuck/) : closing);
+    assert.equal(memory.count, 0);
+  });
+}
 
 /** As JavaScript may give them. */
 const anyOptions = (options: unknown) => options as ThroughlineOptions;

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
+import { silentLogger } from "../logger.ts";
 import { openThroughline, type ThroughlineOptions } from "../throughline.ts";
 import { startFor } from "./chat-head.ts";
 import type { UsageDelta } from "./period.ts";
@@ -10,13 +11,13 @@ const minute = 60_000;
 
 async function companion(options: Partial<ThroughlineOptions> = {}) {
   const clock = new HeldClock();
-  const lines: object[] = [];
-  const log = (fields: object) => void lines.push(fields);
-  const logger = { debug: log, info: log, warn: log, error: log };
+  const reasons: unknown[] = [];
+  const debug = (fields: object) => void reasons.push((fields as { reason?: unknown }).reason);
+  const logger = { ...silentLogger, debug };
   const target = { provider: "claude", model: "opus" };
   const given = { storage: "memory", clock, logger, ...target, ...options } as const;
   const throughline = await openThroughline(given);
-  return { ...throughline, clock, lines };
+  return { ...throughline, clock, reasons };
 }
 
 const delta = (more: Partial<UsageDelta> = {}): UsageDelta => ({
@@ -130,11 +131,14 @@ for (const [what, freshness, minutes, generation] of [
   ["a limit of one message", { maxSessionMessages: 1 }, 0, 1],
 ] as const) {
   test(`with ${what}, what begins is new, keeps the chosen model, and does not begin again`, async () => {
-    const { sessions, clock } = await companion({ freshness });
+    const { sessions, clock, reasons } = await companion({ freshness });
     await sessions.resolve(chat, { provider: "codex", model: "o9" });
     await sessions.update(chat, delta({ provider: "codex", session_id: "x1" }));
     clock.pass(minutes * minute);
-    for (const { isNew, period } of [await sessions.resolve(chat), await sessions.resolve(chat)]) {
+    const resolutions = [await sessions.resolve(chat), await sessions.resolve(chat)];
+    const said = ["no_session", ...resolutions.map(({ reason }) => reason)];
+    assert.deepEqual(reasons, said, "each decision is logged at debug");
+    for (const { isNew, period } of resolutions) {
       assert.equal(isNew, minutes !== 29);
       const expected = {
         generation,
@@ -147,15 +151,16 @@ for (const [what, freshness, minutes, generation] of [
   });
 }
 
-test("a person's act moves the clock of the period, and never back", async () => {
+test("a person's act moves the clock of the period, and never back; its start stays", async () => {
   const { sessions, clock } = await companion();
-  await sessions.resolve(chat);
+  const { period } = await sessions.resolve(chat);
   for (const [at, last] of [
     ["2026-03-01T12:00:00.001Z", "2026-03-01T12:00:00.001Z"],
     ["2026-03-01T11:00:00.000Z", "2026-03-01T12:00:00.001Z"],
   ] as const) {
     clock.set(at);
-    assert.equal((await sessions.resetProvider(chat, "claude")).last_active, last);
+    const { created_at, last_active } = await sessions.resetProvider(chat, "claude");
+    assert.deepEqual([created_at, last_active], [period.created_at, last]);
   }
 });
 

@@ -60,6 +60,9 @@ test("a model with a small window is sent what the companion said after the answ
     "user: <Drink some water\n\nReminder: dentist at 9>\n\nMove it to 10",
   ]);
   assert.deepEqual(w.asked(2), ["user: Thanks"]);
+  const summary =
+    /^What was said last: Turn 1: You said 'Hello' .*Turn 2: You said 'Move it to 10' .*'2'\.$/m;
+  assert.match(w.model.requests[2]?.context ?? "", summary, "the working memory, before its words");
 });
 
 test("a model with a small window is sent what the companion said while it was answering", async () => {

@@ -437,7 +437,11 @@ test("a system prompt set before 100 messages is in the package with the last 50
 const picture: RawFrame = { data: new Uint8Array(12), width: 2, height: 2, channels: 3 };
 
 for (const [name, encode, result] of [
-  ["makes a JPEG", async () => jpeg(), "accepted"],
+  [
+    "makes a JPEG, of quality 85",
+    async (_: RawFrame, quality: number) => (quality === 85 ? jpeg() : new Uint8Array(9)),
+    "accepted",
+  ],
   ["makes no JPEG", async () => new Uint8Array(9), "not_jpeg"],
   ["rejects", () => Promise.reject(new Error("rejected")), "not_jpeg"],
   ["throws", () => assert.fail("thrown"), "not_jpeg"],

@@ -2,11 +2,13 @@
 // that are none.
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { HeldClock } from "../../../test/support/held-clock.ts";
 import { S3Server, type S3ServerOptions } from "../../../test/support/s3/s3-server.ts";
 import { VirtualTime } from "../../../test/support/s3/virtual-time.ts";
 import { silentLogger } from "../../core/logger.ts";
+import { systemTimers } from "../../core/timers.ts";
 import { keyPrefix } from "../package/package-name.ts";
 import { resolveTarget, type S3TargetOptions } from "./options.ts";
 import { type ObjectToPut, requestDeadlines, S3Bucket } from "./s3-bucket.ts";
@@ -167,6 +169,37 @@ for (const region of ["us-east-1", "eu-west-1"]) {
     await using world = await open({ region, buckets: [] }, { region, createBucket: true });
     assert.deepEqual(await Array.fromAsync(world.port.list("", signal)), []);
     assert.equal(world.server.hasBucket("moments"), true);
+  });
+}
+
+for (const [region, location] of [
+  ["us-east-1", undefined],
+  ["eu-west-1", "eu-west-1"],
+] as const) {
+  test(`on AWS a bucket in ${region} is made with the LocationConstraint ${location}`, async () => {
+    const sdk = await import("@aws-sdk/client-s3");
+    const made: unknown[] = [];
+    const answers = ["<Error><Code>NoSuchBucket</Code></Error>", "<ListBucketResult/>"];
+    const requestHandler = {
+      async handle({ method, body }: { readonly method: string; readonly body?: unknown }) {
+        if (method === "PUT") made.push(body);
+        const xml = method === "PUT" ? "" : (answers.shift() ?? "");
+        const statusCode = xml.startsWith("<Error>") ? 404 : 200;
+        return { response: { statusCode, headers: {}, body: Readable.from([Buffer.from(xml)]) } };
+      },
+    };
+    class Client extends sdk.S3Client {
+      constructor(options: object) {
+        super({ ...options, requestHandler });
+      }
+    }
+    const credentials = { accessKeyId: "a", secretAccessKey: "b" };
+    const target = resolveTarget({ bucket: "moments", region, credentials, createBucket: true });
+    const load = async () => ({ ...sdk, S3Client: Client });
+    const port = new S3Bucket(target, { timers: systemTimers, logger: silentLogger, load });
+    assert.deepEqual(await Array.fromAsync(port.list("", signal)), []);
+    const named = /<LocationConstraint>(.*)<\/LocationConstraint>/.exec(String(made[0] ?? ""));
+    assert.equal(named?.[1], location);
   });
 }
 

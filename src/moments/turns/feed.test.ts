@@ -310,6 +310,28 @@ function skills(receipt: Receipt) {
   return { timers, inputs, positively: positively!, negatively: negatively! };
 }
 
+for (const [sentiment, was, example] of [
+  ["positive", "liked", "head scratch"],
+  ["negative", "disliked", "verbal correction"],
+] as const) {
+  test(`a model is offered remember_${sentiment}ly as the seed describes it`, () => {
+    const { positively, negatively } = skills(new Receipt(state));
+    const skill = sentiment === "positive" ? positively : negatively;
+    assert.equal(skill.name, `remember_${sentiment}ly`);
+    assert.equal(skill.description, `Record what you did that earned a ${sentiment} reaction.`);
+    assert.partialDeepStrictEqual(skill.parameters, {
+      properties: {
+        what: { type: "string", description: `What you did that was ${was}` },
+        trigger: {
+          type: "string",
+          description: `What triggered the feedback (e.g. "${example}")`,
+        },
+      },
+      required: ["what"],
+    });
+  });
+}
+
 test("a skill says Remembered. when the moment is durable within 1 s, and no longer waits", async () => {
   const receipt = new Receipt(state);
   const at = skills(receipt);
