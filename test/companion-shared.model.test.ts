@@ -20,6 +20,8 @@ const isFull = process.env["THROUGHLINE_FULL"] === "1";
 const servers = 4;
 /** A pass of the loop of each server is one round of 100 ms. */
 const rounds = isFull ? 3_000 : 60;
+/** Rounds from one kill to the next, on average. */
+const roundsPerKill = isFull ? 20 : 6;
 
 const stays = { baseline: 0, decayPerSecond: 0 };
 
@@ -114,7 +116,7 @@ test("of 4 servers with 10 acts a second each, killed in between, no wound and n
         server.gathered++;
       }
     }
-    const [killed] = random(20) === 0 ? up.splice(random(up.length), 1) : [];
+    const [killed] = random(roundsPerKill) === 0 ? up.splice(random(up.length), 1) : [];
     if (killed !== undefined) {
       killed.kill();
       counts.kills++;

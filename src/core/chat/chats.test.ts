@@ -32,15 +32,17 @@ test("a message whose id is as long as ids can be is shown and erased", async ()
   assert.equal((await chats.messages(chat)).messages[0]?.redacted, true);
 });
 
-test("clear starts afresh and keeps metadata; the cursor moves to the clear point", async () => {
-  const { chats, said } = await companion();
+test("clear starts afresh and keeps metadata; the cursor moves to the clear point, and updated_at to now", async () => {
+  const { chats, clock, said } = await companion();
   await chats.append(chat, [user("Hello"), assistant("Hi!")]);
   await chats.setMetadata(chat, { mood: "fine" });
   await chats.setConsolidated(chat, 1);
+  clock.pass(1_000);
   await chats.clear(chat);
   assert.deepEqual(await said(), []);
   const { head } = await chats.existing(chat);
   assert.equal(head.last_consolidated, 2);
+  assert.equal(Date.parse(head.updated_at), clock.now());
   assert.deepEqual(head.metadata, { mood: "fine" });
   assert.equal((await chats.row(chat)).message_count, 0);
   await chats.append(chat, [user("Fresh start")]);

@@ -87,6 +87,8 @@ test("a failed attempt that used nothing stores an id that arrived, and leaves t
   assert.equal(bucketOf(state, "claude").session_id, "s1");
   assert.deepEqual(totals(state), [0, 0, 0]);
   assert.equal(apply(state, { ...nothing, outcome: "failed", session_id: "s1" }), state);
+  // An error keeps what the next message resumes.
+  assert.equal(apply(state, { ...nothing, outcome: "failed" }), state);
 });
 
 test("a late result of an ended period never reaches the newer one (D7, D8)", () => {

@@ -238,7 +238,7 @@ test("a text of 8,001 code points is cut to 8,000 and says so", () => {
 
 test("roles are upper case, and a message without an id gets one of its run and number", () => {
   const buffer = messages();
-  buffer.push({ role: "user", text: "x" }, 0);
+  assert.equal(buffer.push({ role: "user", text: "x" }, 0).role, "USER");
   const { role, id, seq } = buffer.push({ role: "ASSISTANT", text: "y" }, 0);
   assert.deepEqual({ role, id, seq }, { role: "ASSISTANT", id: "a1b2c3d4:2", seq: 2 });
 });

@@ -158,6 +158,7 @@ test("without the client library a call says no_client, and looks again the next
   };
   const timers = new VirtualTime(new HeldClock(), () => false);
   const port = new S3Bucket(options, { timers, logger: silentLogger, load });
+  assert.equal(loads, 0, "it is loaded at the first use");
   for (let call = 1; call <= 2; call++) {
     await assert.rejects(port.get("k", signal), { class: "no_client" });
     assert.equal(loads, call);
