@@ -72,6 +72,13 @@ const parts: CompanionDocument = {
   others: { color: "red", version: 9, _crc: "x" },
 };
 
+test("of the conversation the newest 50 are written", () => {
+  const [said] = read(original).conversation;
+  const all = Array.from({ length: 60 }, (_, i) => ({ ...said!, text: `${i}` }));
+  const { conversation } = read(companionDocument({ ...parts, conversation: all }));
+  assert.deepEqual([conversation.length, conversation[0]?.text], [50, "10"]);
+});
+
 test("what was written has the original's fields first, and reads back equal, with the clocks of its heartbeat", () => {
   const written = JSON.parse(JSON.stringify(companionDocument(parts)));
   assert.deepEqual(Object.keys(written).slice(0, 12), Object.keys(original));

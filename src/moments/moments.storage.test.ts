@@ -46,6 +46,20 @@ test("in mode s3 a chat that is forgotten while its moment goes up leaves nothin
   assert.deepEqual(keys(), []);
 });
 
+for (const mode of ["local+s3", "s3"]) {
+  test(`in mode ${mode} a reaction before anybody was asked stays here, without pictures and sound`, async (t) => {
+    const at = await world(t);
+    const work = async (moments: Moments) => {
+      assert.equal(moments.recorder.frame(new Uint8Array(9)), "off");
+      assert.equal(moments.recorder.audio(new Int16Array(9)), "off");
+      assert.equal((await reacted(moments)).uploaded, false);
+      await moments.upload();
+    };
+    await at.run(work, { mode, s3: at.s3, consent: undefined });
+    assert.deepEqual(at.keys(), []);
+  });
+}
+
 test("without credentials the mode is local and says so, and each package is pending", async (t) => {
   const at = await world(t);
   const credentials = () => Promise.reject(new Error("none"));

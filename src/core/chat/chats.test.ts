@@ -43,6 +43,7 @@ test("clear starts afresh and keeps metadata; the cursor moves to the clear poin
   const { head } = await chats.existing(chat);
   assert.equal(head.last_consolidated, 2);
   assert.equal(Date.parse(head.updated_at), clock.now());
+  assert.equal(Date.parse(head.created_at), clock.now() - 1_000);
   assert.deepEqual(head.metadata, { mood: "fine" });
   assert.equal((await chats.row(chat)).message_count, 0);
   await chats.append(chat, [user("Fresh start")]);

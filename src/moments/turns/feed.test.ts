@@ -19,7 +19,7 @@ import { checkLabel, type MomentInput } from "../record/label.ts";
 import { Receipt } from "../record/receipt.ts";
 import { feedTurn } from "./feed.ts";
 import { recallWords } from "./recall.ts";
-import { rememberSkills } from "./skills.ts";
+import { reactionsPrompt, rememberSkills } from "./skills.ts";
 
 test("a chat that is forgotten while it is answered leaves no word in the buffers", async () => {
   const gate = Promise.withResolvers<void>();
@@ -309,6 +309,12 @@ function skills(receipt: Receipt) {
   const [positively, negatively] = rememberSkills(record, timers);
   return { timers, inputs, positively: positively!, negatively: negatively! };
 }
+
+test("the prompt of the skills is the seed's", () => {
+  const when = "When someone scratches your head, remember positively what you just did.";
+  const corrected = "When corrected or told to stop, remember negatively.";
+  assert.equal(reactionsPrompt, `You learn from reactions. ${when} ${corrected}`);
+});
 
 for (const [sentiment, was, example] of [
   ["positive", "liked", "head scratch"],
