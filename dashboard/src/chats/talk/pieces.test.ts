@@ -20,6 +20,8 @@ const html = (text: string): string => {
     .replaceAll(/[\r\n]/g, "")
     .replaceAll(long.trim(), "LONG");
 };
+/** So many texts are tried, and more until so many pieces were cut. */
+const [rounds, mostRounds, leastCuts] = [150, 3_000, 16];
 /** As long as a piece is at least. */
 const long = "Words that fill a paragraph. ".repeat(70);
 const lines = [
@@ -58,7 +60,7 @@ test("a number behind indented code, which begins no list there, and a fence bel
 
 test("pieces of a text mean the same as the whole, however its lines follow each other", () => {
   let cuts = 0;
-  for (let round = 0; round < 150; round++) {
+  for (let round = 0; round < rounds || (cuts < leastCuts && round < mostRounds); round++) {
     const end = ["\n", "\n", "\r\n", "\r"][random(4)] ?? "";
     const text = Array.from({ length: 3 + random(12) }, () => {
       return lines[random(lines.length)] + end.repeat(1 + random(2));
@@ -69,7 +71,7 @@ test("pieces of a text mean the same as the whole, however its lines follow each
     const says = `THROUGHLINE_SEED=${seed} ${JSON.stringify(text.replaceAll(long, "LONG"))}`;
     assert.equal(pieces.map(html).join(""), html(text), says);
   }
-  assert.ok(cuts > 15, `${cuts} cuts`);
+  assert.ok(cuts >= leastCuts, `${cuts} cuts`);
 });
 
 const after = `\n\n${long}\n\nThe end.`;
