@@ -49,28 +49,35 @@ const sentTo = (telegram: TelegramServer, chat: number) =>
 
 const isOver = (telegram: TelegramServer) => () => telegram.unconfirmed.length === 0;
 
-/** Words in one line. */
+/** Words in one line, exactly so long. */
 function wordsOf(random: Random, length: number): string {
   const letter = () => (random(30) === 0 ? "😀" : String.fromCodePoint(97 + random(26)));
   const word = () => Array.from({ length: 1 + random(9) }, letter).join("");
-  return Array.from({ length }, word).join(" ").slice(0, length).replace(/\W+$/, "x");
+  const words = Array.from({ length }, word).join(" ").slice(0, length);
+  return words.replace(/\W+$/, (end) => "x".repeat(end.length));
 }
 
 test("a person whose answer is refused, limited or cut off keeps no other from an answer", async (t) => {
   const { telegram, start } = await world(t);
   const fates = new Map<number, Fate[]>([
     [1, ["blocked"]],
-    [2, ["limited"]],
     [3, ["dropped"]],
     [4, ["broken"]],
   ]);
-  telegram.fate = ({ chat }) => fates.get(chat)?.shift() ?? "ok";
+  // For a second, and on a busy machine until the others have their answers.
+  let limits = 0;
+  const isLimited = () => telegram.delivered.length < 4 && limits++ < 9;
+  telegram.fate = ({ chat }) => {
+    if (chat === 2 && isLimited()) return "limited";
+    return fates.get(chat)?.shift() ?? "ok";
+  };
   telegram.pollFates = ["dropped", "conflict"];
   const bot = start();
   for (let chat = 0; chat < 6; chat++) telegram.say(chat, `I am ${chat}`);
   telegram.say(6); // a picture
   await telegram.until(isOver(telegram));
-  assert.equal(telegram.delivered.at(-1)?.chat, 2, "whose limit was a second");
+  assert.equal(telegram.delivered.at(-1)?.chat, 2, "whose limit was a second or more");
+  assert.ok(limits > 0);
   telegram.say(1, "I am back");
   await telegram.until(isOver(telegram));
   for (const chat of [0, 2, 3, 4, 5]) {
