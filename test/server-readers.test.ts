@@ -151,7 +151,7 @@ test("a client that takes nothing of its answer is let go of", async (t) => {
 
 test("who waits for an answer, or reads slowly, is not let go of", async (t) => {
   const gate = Promise.withResolvers<void>();
-  const limits = { writeTimeoutMs: 300 };
+  const limits = { writeTimeoutMs: 1_000 };
   const script: ScriptedStep[][] = [[{ type: "wait", until: gate.promise }, "Here I am"]];
   const c = await withSockets(t, script, { limits });
   const { path, bytes } = await largestFile(c);
@@ -165,16 +165,16 @@ test("who waits for an answer, or reads slowly, is not let go of", async (t) => 
     taken += chunk.length;
     slow.pause();
   });
-  // Never stops for as long as the limit, and takes three times the limit in all.
+  // Never stops for as long as the limit, and takes one and a half times the limit in all.
   const begun = performance.now();
   while (taken < count * bytes) {
-    const share = (performance.now() - begun) / (3 * limits.writeTimeoutMs);
+    const share = (performance.now() - begun) / (1.5 * limits.writeTimeoutMs);
     if (taken < share * count * bytes) slow.resume();
     assert.equal(slow.destroyed, false, `cut off after ${taken} bytes`);
     await wait(2);
   }
   const ms = performance.now() - begun;
-  assert.ok(ms > 2 * limits.writeTimeoutMs, `too fast to show anything: ${ms} ms`);
+  assert.ok(ms > limits.writeTimeoutMs, `too fast to show anything: ${ms} ms`);
   gate.resolve();
   const answer = await (await waiting).json();
   assert.equal((answer as { assistant: { content: string } }).assistant.content, "Here I am");
