@@ -9,6 +9,7 @@ import { newHome, up } from "./support/companion-home.ts";
 import { redJpeg } from "./support/feedback-packages.ts";
 import { HeldClock } from "./support/held-clock.ts";
 import { getJson, readChat } from "./support/kill-harness.ts";
+import { freePort } from "./support/loopback.ts";
 
 const program = join(import.meta.dirname, "../examples/robot/robot.py");
 const python = process.env["PYTHON"] ?? "python3";
@@ -98,8 +99,8 @@ test("a robot in Python: its restarts, its words, its reaction, through kills of
     const server = new Process(t, ["serve", "--home", home, "--port", port], { home });
     return { server, url: await server.url() };
   };
-  let { server, url } = await serve("0");
-  const { port } = new URL(url);
+  const port = String(await freePort());
+  let { server, url } = await serve(port);
   /** Kills the server while the robot does this; the next one serves the same port. */
   const killServerDuring = async (robot: Robot, sense: object) => {
     robot.senses(sense);

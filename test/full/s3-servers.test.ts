@@ -31,6 +31,7 @@ interface RealServer {
   readonly name: string;
   readonly program: string;
   readonly script: string;
+  /** How many ports it takes, of which the first is that of S3. */
   readonly ports: number;
   readonly credentials: S3Credentials;
 }
@@ -41,7 +42,7 @@ const servers: readonly RealServer[] = [
     credentials: { accessKeyId: "test", secretAccessKey: "testsecret" },
   },
   {
-    ...{ name: "Swift", program: "swift-proxy-server", script: "start-swift.sh", ports: 1 },
+    ...{ name: "Swift", program: "swift-proxy-server", script: "start-swift.sh", ports: 5 },
     credentials: { accessKeyId: "test:tester", secretAccessKey: "testing" },
   },
 ];
@@ -188,7 +189,7 @@ class Machine {
 
   /** Waits until nothing of a package is to be sent any more, or until the target refuses everything. */
   async settled(name: string): Promise<void> {
-    for (const until = performance.now() + 60_000; ; await wait(100)) {
+    for (const until = performance.now() + 180_000; ; await wait(100)) {
       await this.uploader.idle();
       const { targetError } = this.uploader;
       if (targetError !== null && targetError.class !== "retry") return;
@@ -222,11 +223,12 @@ async function withServer(
     const directory = await mkdtemp(join(tmpdir(), "throughline-server-"));
     try {
       await mkdir(join(directory, "data"));
-      const free = await freePorts(ports);
-      const args = [join(directory, "data"), ...free.map(String)];
+      const first = await freePort(ports);
+      const free = Array.from({ length: ports }, (_, n) => String(first + n));
+      const args = [join(directory, "data"), ...free];
       const problem = await run(script, args, join(directory, "log"));
       if (problem === undefined) {
-        return await use(`http://127.0.0.1:${free.at(-1)}`, credentials);
+        return await use(`http://127.0.0.1:${first}`, credentials);
       }
       if (attempt === 4) assert.fail(problem);
     } finally {
@@ -255,12 +257,6 @@ function stopProcesses(directory: string): void {
       // It has ended by itself.
     }
   }
-}
-
-async function freePorts(count: number): Promise<readonly number[]> {
-  const found = new Set<number>();
-  while (found.size < count) found.add(await freePort());
-  return [...found];
 }
 
 function isInstalled(program: string): boolean {

@@ -1,7 +1,7 @@
 #!/bin/bash
-# A Ceph RGW of one node, in memory: directory, port of the monitor, port of S3. Processes in *.pid.
+# A Ceph RGW of one node, in memory: directory, port of S3, port of the monitor. Processes in *.pid.
 # Needs: apt-get install -y --no-install-recommends radosgw ceph-mon ceph-osd
-set -eu; D=$1 MP=$2 RP=$3; mkdir -p $D/mon $D/osd $D/run; export CEPH_CONF=$D/ceph.conf; F=$(cat /proc/sys/kernel/random/uuid) O=$(cat /proc/sys/kernel/random/uuid)
+set -eu; D=$1 RP=$2 MP=$3; mkdir -p $D/mon $D/osd $D/run; export CEPH_CONF=$D/ceph.conf; F=$(cat /proc/sys/kernel/random/uuid) O=$(cat /proc/sys/kernel/random/uuid)
 printf '%s\n' '[global]' fsid=$F mon_host=v1:127.0.0.1:$MP ms_bind_msgr2=false public_network=127.0.0.0/8 auth_cluster_required=none \
   auth_service_required=none auth_client_required=none osd_pool_default_size=1 osd_pool_default_min_size=1 mon_allow_pool_size_one=true \
   osd_pool_default_pg_num=4 osd_pool_default_pgp_num=4 osd_pool_default_pg_autoscale_mode=off mon_max_pg_per_osd=1000 osd_crush_chooseleaf_type=0 \

@@ -1,4 +1,5 @@
 // A server of a test at a port of this machine.
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import fs from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -36,9 +37,39 @@ export async function noteOther(home: string, serve: Parameters<typeof loopback>
   return other;
 }
 
-/** A port of this machine that nobody has now. */
-export async function freePort(): Promise<number> {
-  const { url, close } = await loopback(() => undefined);
-  await close();
-  return Number(new URL(url).port);
+/** Below the ports that a system gives to those who ask for any: nobody gets one by chance while its server is down. */
+const [firstPort, endPort] = [20_000, 32_000];
+
+/** The first of so many ports of this machine, one after the other, that nobody has now, or was given in this run. */
+export async function freePort(count = 1): Promise<number> {
+  for (;;) {
+    const first = randomInt(firstPort, endPort - count);
+    const ports = Array.from({ length: count }, (_, n) => first + n);
+    const free = await Promise.all(ports.map(isFree));
+    if (free.every(Boolean) && ports.every(isOurs)) return first;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    await once(server.listen(port, "127.0.0.1"), "listening");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await new Promise((done) => server.close(done));
+  }
+}
+
+/** Notes a port for the processes of this run. @returns whether it was none of theirs. */
+function isOurs(port: number): boolean {
+  const shared = process.env["THROUGHLINE_SCRATCH"];
+  if (shared === undefined) return true;
+  try {
+    fs.writeFileSync(join(shared, `.port-${port}`), "", { flag: "wx" });
+    return true;
+  } catch {
+    return false;
+  }
 }

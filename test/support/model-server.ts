@@ -1,9 +1,9 @@
 // A model server that speaks Ollama's, OpenAI's and Anthropic's protocol on one port of loopback: its
 // lists of models are the test's, and its answers are aimock's, which name the model that was asked.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { LLMock } from "@copilotkit/aimock";
 import type { ModelSettings } from "../../src/core/models/settings.ts";
+import { freePort } from "./loopback.ts";
 
 /** What its lists hold now. A test changes it as it goes. */
 export interface Offered {
@@ -40,12 +40,10 @@ export async function modelServer() {
     else forward(mock.url, request, response).catch((error: Error) => response.destroy(error));
   };
   let server: Server | undefined;
-  let port = 0;
-  /** Listens, at the port of before. */
+  const port = await freePort();
   const start = async () => {
     const started = createServer(serve);
     await new Promise<void>((done) => started.listen(port, "127.0.0.1", done));
-    port = (started.address() as AddressInfo).port;
     server = started;
   };
   /** From then on nothing listens at its port. */
