@@ -148,7 +148,7 @@ test("a lost index is filled as long as it has room: little of a long log waits 
   assert.equal(hits.length, 1);
   const { size } = statSync(path);
   assert.ok(size > 3_000_000 && most < 1_500_000, `${most} of ${size} bytes`);
-  assert.ok(passes > 10, `others got their turn ${passes} times`);
+  assert.ok(passes >= 5, `others got their turn ${passes} times`);
   await storage.close();
 });
 
