@@ -70,7 +70,7 @@ export async function switchOn(page: Page, without: readonly string[] = []): Pro
 export async function filled(
   c: Companion,
   wanted: { readonly frames: number; readonly seconds: number },
-  withinMs = 20_000,
+  withinMs = 60_000,
 ): Promise<void> {
   const until = performance.now() + withinMs;
   for (;;) {

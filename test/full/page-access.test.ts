@@ -1,6 +1,7 @@
 // Talking on the page, and every view of it: readable and reachable, in light and dark, by keyboard and ear.
 import assert from "node:assert/strict";
 import type { StoredMessage } from "../../src/core/chat/message.ts";
+import { freePort } from "../support/loopback.ts";
 import { type Companion, companion } from "../support/server-fixture.ts";
 import {
   field,
@@ -86,9 +87,10 @@ test("a message sent while an answer comes is shown as waiting, and answered nex
 });
 
 test("the page outlives a restart of the server: it says so, reconnects, and continues", async () => {
+  const port = await freePort();
   await onPage(
-    { script: [["One"]], expected: /ERR_|Failed to load/ },
-    async ({ page, url }, first) => {
+    { script: [["One"]], expected: /ERR_|Failed to load/, port },
+    async ({ page }, first) => {
       await say(page, "before");
       await message(page, "One").waitFor();
       const last =
@@ -104,7 +106,7 @@ test("the page outlives a restart of the server: it says so, reconnects, and con
       // Said while the page is away, by another client.
       await first.throughline.chats.append("local:me", [{ role: "user", content: "in between" }]);
       const second = await companion([["Two"]], { throughline: first.throughline });
-      await second.listen({ host: "127.0.0.1", port: Number(new URL(url).port) });
+      await second.listen({ host: "127.0.0.1", port });
       try {
         // Unless the page was faster by itself.
         const now = page.getByRole("button", { name: "Try now" });

@@ -92,11 +92,16 @@ export interface Visit {
   /** Each task that the page gives itself begins so much later: what two of them do shows as two. */
   readonly lateMs?: number;
   readonly path?: string;
+  /** Of the server. @default any that nobody has */
+  readonly port?: number;
   readonly options?: FixtureOptions;
   readonly browser?: BrowserContextOptions;
   /** Complaints that belong to the test, besides the 404 of what this server does not have. */
   readonly expected?: RegExp;
 }
+
+/** Far longer than anything of a page takes, also where three browsers share two slow processors. */
+const longestMs = 30_000;
 
 /** Opens the page of a companion, and takes both down again. */
 export async function onPage(
@@ -105,7 +110,7 @@ export async function onPage(
 ): Promise<void> {
   const c = await companion(visit.script, visit.options);
   await visit.prepare?.(c);
-  const { url } = await c.listen({ host: "127.0.0.1", port: 0 });
+  const { url } = await c.listen({ host: "127.0.0.1", port: visit.port ?? 0 });
   try {
     await withPage(url, visit, (seen) => use(seen, c));
   } finally {
@@ -124,7 +129,7 @@ export async function withPage(
 ): Promise<void> {
   launched ??= launch();
   const context = await (await launched).newContext(visit.browser);
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(longestMs);
   if (visit.lateMs !== undefined) await context.addInitScript(delayTasks, visit.lateMs);
   if (visit.inject !== undefined) await context.addInitScript(visit.inject);
   const page = await context.newPage();
@@ -279,7 +284,8 @@ export async function takesNoWords(field: Locator, letGo: () => void): Promise<v
 
 /** Waits until an expression holds inside the page. (`waitForFunction` needs what its policy forbids.) */
 export async function holds(page: Page, expression: string): Promise<void> {
-  for (let waited = 0; waited < 10_000; waited += 25) {
+  const until = performance.now() + longestMs;
+  while (performance.now() < until) {
     if ((await page.evaluate(expression)) === true) return;
     await page.waitForTimeout(25);
   }
@@ -288,7 +294,7 @@ export async function holds(page: Page, expression: string): Promise<void> {
 
 /** So many of these are on the page: at once, or soon, because not all of a page changes in one go. */
 export async function hasCount(locator: Locator, count: number): Promise<void> {
-  const until = performance.now() + 5_000;
+  const until = performance.now() + longestMs;
   while ((await locator.count()) !== count && performance.now() < until) {
     await locator.page().waitForTimeout(20);
   }
