@@ -1,5 +1,6 @@
 // Beside the talk: the chats, in a column or a drawer; in its head: the companion.
 import assert from "node:assert/strict";
+import { setTimeout as wait } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import { awake, runOf } from "../support/awake.ts";
 import type { Companion } from "../support/server-fixture.ts";
@@ -32,6 +33,9 @@ const search = (page: Page) => page.getByLabel("Search all chats");
 /** Four chats of four spans of days. The newest match of saffron has two pages of messages below it. */
 async function prepare({ throughline, clock }: Companion): Promise<void> {
   const { chats } = throughline;
+  // The days are this machine's: shortly before midnight the next one is waited for.
+  const leftMs = new Date().setHours(24, 0, 0, 0) - Date.now();
+  if (leftMs < 20_000) await wait(leftMs);
   const now = Date.now();
   const at = (days: number) => clock.set(new Date(now - days * day).toISOString());
   const ask = (content: string) => [{ role: "user" as const, content }];
