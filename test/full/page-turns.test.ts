@@ -18,7 +18,7 @@ import { holds, say, test, withPage } from "./page-fixture.ts";
 const seed = Number(env["THROUGHLINE_SEED"] ?? Date.now() % 1_000_000);
 const turnsOfChat = 8;
 const leastChats = Number(env["THROUGHLINE_TURNS"] ?? 40) / turnsOfChat;
-const mostChats = leastChats + 20;
+const mostChats = leastChats + 60;
 const wantedKinds = ["tool", "failed call", "reasoning", "replaced", "stopped", "error"];
 /** Every row is in sight, so every row is in the page. */
 const viewport = { width: 900, height: 7_000 };
@@ -199,7 +199,7 @@ class Quiet {
   }
 
   async until(): Promise<void> {
-    const until = performance.now() + 20_000;
+    const until = performance.now() + 60_000;
     for (let still = 0; still < 3; ) {
       const isRunning = await this.#page.evaluate(
         "document.querySelector('.is-waiting, [aria-busy=true], [aria-label=\"Stop the answer\"], .loading') !== null",
@@ -279,7 +279,7 @@ async function stopOnce(page: Page, model: Model): Promise<void> {
 }
 
 test(`the transcript of ${leastChats * turnsOfChat} random turns is the same after a reload, and is what is stored`, {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async (t) => {
   const random = seededRandom(seed);
   const model = new Model(random);
