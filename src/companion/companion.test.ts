@@ -349,7 +349,7 @@ test("a process that has nothing else to do waits until its companion has begun"
     process.stdout.write("closed");`;
   // Its own timer holds no process.
   const args = ["--input-type=module", "--eval", script];
-  const { status, stdout } = spawnSync(process.execPath, args, { timeout: 20_000 });
+  const { status, stdout } = spawnSync(process.execPath, args, { timeout: 60_000 });
   assert.deepEqual([status, String(stdout)], [0, "closed"]);
 });
 

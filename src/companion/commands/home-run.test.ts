@@ -286,6 +286,6 @@ test("watching emotions.yaml does not keep the process alive", (t) => {
     const home = ${JSON.stringify(temporaryDirectory(t))};
     new EmotionsWatch({ home, timers: systemTimers, logger: {}, onChange() {} });`;
   const args = ["--input-type=module", "--eval", script];
-  const { status, signal } = spawnSync(process.execPath, args, { timeout: 10_000 });
+  const { status, signal } = spawnSync(process.execPath, args, { timeout: 60_000 });
   assert.deepEqual({ status, signal }, { status: 0, signal: null });
 });
