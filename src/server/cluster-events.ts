@@ -8,9 +8,6 @@ import type { Cluster } from "../core/storage/cluster.ts";
 import type { Watchers } from "./events.ts";
 import { messageJson } from "./wire.ts";
 
-/** Of longer messages, in bytes of UTF-8 JSON, only the ids are sent. */
-const longestSent = 4_000;
-
 /**
  * Publishes at this server what every other one publishes, and the other way round, in order. Where
  * something may have been missed the streams end: their readers come back and read.
@@ -41,8 +38,8 @@ export function relayEvents(
 }
 
 function messageOf(name: string, event: object): JsonObject {
-  const isLong = isMessage(event) && Buffer.byteLength(JSON.stringify(event)) > longestSent;
-  const short = isLong ? { ...event, message: { id: event.message.id } } : event;
+  // A server that nobody watches reads no message.
+  const short = isMessage(event) ? { ...event, message: { id: event.message.id } } : event;
   // As it goes over the wire: what is undefined is not there.
   return { about: "event", name, event: JSON.parse(JSON.stringify(short)) as JsonObject };
 }
@@ -55,7 +52,7 @@ async function publishHere(sent: JsonObject, watchers: Watchers, chats: Chats): 
   const { name, event } = sent;
   if (typeof name !== "string" || !isJsonObject(event) || !watchers.hasListeners) return;
   const { message, chat_id: chatId } = event;
-  if (!isJsonObject(message) || message["content"] !== undefined) {
+  if (!isJsonObject(message)) {
     watchers.publishHere(name, event);
     return;
   }
