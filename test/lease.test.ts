@@ -97,7 +97,7 @@ test("who is refused because somebody has the lock for a moment asks again, and 
     } catch (error) {
       if (tries >= 6) throw error;
     }
-    assert.ok(tries < 20, "nobody had the lock when it was asked for");
+    assert.ok(tries < 20, "no process had the lock when it was asked for");
     await closed;
   }
 });

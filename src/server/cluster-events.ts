@@ -38,7 +38,7 @@ export function relayEvents(
 }
 
 function messageOf(name: string, event: object): JsonObject {
-  // A server that nobody watches reads no message.
+  // A server without watchers reads no message.
   const short = isMessage(event) ? { ...event, message: { id: event.message.id } } : event;
   // As it goes over the wire: what is undefined is not there.
   return { about: "event", name, event: JSON.parse(JSON.stringify(short)) as JsonObject };

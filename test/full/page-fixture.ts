@@ -92,7 +92,7 @@ export interface Visit {
   /** Each task that the page gives itself begins so much later: what two of them do shows as two. */
   readonly lateMs?: number;
   readonly path?: string;
-  /** Of the server. @default any that nobody has */
+  /** Of the server. @default any free one */
   readonly port?: number;
   readonly options?: FixtureOptions;
   readonly browser?: BrowserContextOptions;

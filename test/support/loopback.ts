@@ -37,10 +37,10 @@ export async function noteOther(home: string, serve: Parameters<typeof loopback>
   return other;
 }
 
-/** Below the ports that a system gives to those who ask for any: nobody gets one by chance while its server is down. */
+/** Below the ports that a system gives to those who ask for any: no other program gets one by chance while its server is down. */
 const [firstPort, endPort] = [20_000, 32_000];
 
-/** The first of so many ports of this machine, one after the other, that nobody has now, or was given in this run. */
+/** The first of so many ports of this machine, one after the other, that are free now, and were not given in this run. */
 export async function freePort(count = 1): Promise<number> {
   for (;;) {
     const first = randomInt(firstPort, endPort - count);
