@@ -97,10 +97,12 @@ export class Subscribers {
     return this.#added(this.#missed, { call });
   }
 
-  /** Calls every listener with the same message, frozen. */
+  /** Calls every listener with the same message, frozen. What is no JSON is logged: anyone may have sent it. */
   receive(text: string, processId: string): void {
-    const message = freezeDeep(JSON.parse(text) as JsonObject);
-    for (const { call } of [...this.#messages]) this.#guard(() => call(message, processId));
+    this.#guard(() => {
+      const message = freezeDeep(JSON.parse(text) as JsonObject);
+      for (const { call } of [...this.#messages]) this.#guard(() => call(message, processId));
+    });
   }
 
   missed(): void {
