@@ -190,6 +190,7 @@ export class ProviderSessions {
     provider: string,
     how: { readonly model?: string | undefined; readonly isNext?: boolean | undefined } = {},
   ): Promise<PeriodView> {
+    checkArgument(how, "how", anObject);
     const { model, isNext = model !== undefined } = how;
     const period = await this.#log.change(chatId, (transaction) => {
       const known = transaction.head.session;
