@@ -295,7 +295,7 @@ test("that a package goes up no more is noted at the next try where it could not
   assert.equal(world.server.objects().size, 0);
 });
 
-test("a package whose folder somebody removed is dead as local_missing", async () => {
+test("a package whose folder somebody removed is dead as local_missing, with one warning", async () => {
   await using world = await UploadWorld.started();
   const { name } = samplePackage();
   world.server.fail({ times: 1, does: { kind: "reset" } });
@@ -304,6 +304,8 @@ test("a package whose folder somebody removed is dead as local_missing", async (
   await world.time.pass(hour);
   const { pending, dead, last_error } = world.uploader.statistics();
   assert.deepEqual([pending, dead, last_error?.class], [0, 1, "local_missing"]);
+  const error = { class: "local_missing", code: null, status: null };
+  assert.deepEqual(world.warnings, [{ package: name, ...error }]);
 });
 
 // F4, F5: the mode that holds, why, and whether packages are to be uploaded.
