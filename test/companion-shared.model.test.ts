@@ -267,6 +267,24 @@ test("a wound that comes while a write is under way is written right after it, n
   assert.match(JSON.stringify(stored?.value["emotions"]), /"event":"abuse"/);
 });
 
+test("a small feeling that comes during a write waits for the next pass, also after a wound that did not", async () => {
+  const place = heldPlace();
+  const a = await serverOf(place);
+  const during =
+    (event: string): Around =>
+    async (call) => {
+      const written = await call();
+      a.run.emotions.event(event);
+      return written;
+    };
+  a.writes.push(during("abuse"), during("snap_detected"), plain);
+  a.run.emotions.event("snap_detected");
+  await pass(place, 100, a);
+  assert.equal(a.writes.length, 1, "two writes");
+  await pass(place, 100, a);
+  assert.equal(a.writes.length, 0);
+});
+
 const ways: readonly [string, (server: Writer) => unknown][] = [
   ["is stored", () => undefined],
   ["is stored without an answer", ({ writes }) => writes.push(noAnswer)],
