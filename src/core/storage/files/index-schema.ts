@@ -82,7 +82,7 @@ const queries = {
   cover: "insert or replace into covered values (?, ?)",
   uncover: "delete from covered where collection = ?",
   logOf: `
-    select id, collection, key, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
+    select id, key, seq, end_offset, crc, sorted_at, place, labels, damaged from logs
     where collection = ? and path = ?
   `,
   keys: "select key, path from logs where collection = ? and path > ? order by path limit ?",

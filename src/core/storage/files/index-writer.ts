@@ -4,7 +4,7 @@ import type { LogHead, LogProjection } from "../log-store.ts";
 import { searchTokens } from "../search-words.ts";
 import { type Batch, recordsOf } from "./batch-reader.ts";
 import { headOf, type LogEnd } from "./commit.ts";
-import { collectionOf, logName } from "./file-name.ts";
+import { logName } from "./file-name.ts";
 import {
   framesOf,
   type IndexedFrame,
@@ -180,7 +180,7 @@ export class IndexWriter {
       doubtful.add(collection);
       return;
     }
-    const known = this.#draftOf(path);
+    const known = this.#draftOf(collection, path);
     if (batch === undefined) {
       if (known === undefined || known.end <= start) return;
       // What the row has of the log is no more. Its ids can be found until the log is compared with it.
@@ -199,7 +199,7 @@ export class IndexWriter {
   /** @throws IndexDamage: the file lacks what came before. */
   #add({ collection, key, damaged, batches, from }: IndexRequest & { readonly do: "add" }): void {
     this.#transaction(() => {
-      const known = this.#draftOf(logName(collection, key));
+      const known = this.#draftOf(collection, logName(collection, key));
       const draft = known ?? (from === 0 ? this.#begin(collection, key) : undefined);
       if (draft === undefined || draft.end < from)
         throw new IndexDamage("a log begins in its middle");
@@ -213,7 +213,7 @@ export class IndexWriter {
 
   #change({ do: how, collection, key }: Extract<IndexRequest, { do: "remove" | "damaged" }>): void {
     this.#transaction(() => {
-      const draft = this.#draftOf(logName(collection, key));
+      const draft = this.#draftOf(collection, logName(collection, key));
       if (draft === undefined) return;
       if (how === "remove") this.#remove(draft);
       else draft.damaged = true;
@@ -262,13 +262,13 @@ export class IndexWriter {
   }
 
   /** The row of a log, if it has one. */
-  #draftOf(path: string): LogRowDraft | undefined {
+  #draftOf(collection: string, path: string): LogRowDraft | undefined {
     const known = this.#drafts.get(path);
     if (known !== undefined) return known;
-    const row = this.#sql.logOf.get(collectionOf(path), path);
+    const row = this.#sql.logOf.get(collection, path);
     if (row === undefined) return undefined;
     const draft: LogRowDraft = {
-      collection: String(row["collection"]),
+      collection,
       key: String(row["key"]),
       path,
       id: Number(row["id"]),
@@ -292,7 +292,7 @@ export class IndexWriter {
   #begin(collection: string, key: string): LogRowDraft | undefined {
     const path = logName(collection, key);
     this.#sql.addLog.run(collection, key, path);
-    return this.#draftOf(path);
+    return this.#draftOf(collection, path);
   }
 
   #remove(draft: LogRowDraft): void {

@@ -264,6 +264,20 @@ test("the keys of a collection are read in their order, without a look at those 
   assert.match(details.join(), /^SEARCH logs USING INDEX \S+ \(collection=\? AND path>\?\)$/);
 });
 
+test("the logs of a collection are found by the name that it was opened by, not by that of their folder", async (t) => {
+  const home = homeFolder(t);
+  const first = await open(home);
+  await say(first.storage.logs(".", projection), "a", "m1");
+  await first.close();
+  const { storage, close } = await open(home);
+  const { rows } = await storage.logs(".", projection).list({ limit: 2 });
+  assert.deepEqual(
+    rows.map(({ key, seq }) => [key, seq]),
+    [["a", 1]],
+  );
+  await close();
+});
+
 // Damage
 
 /** A home in which a process was that ended in order: so few logs that no start needs a thread for them. */
