@@ -204,7 +204,11 @@ export class MemoryLogStore implements LogStore {
   /** Every log, in the order of lists. */
   #newestFirst(): (ListPlace & { readonly log: MemoryLog })[] {
     return [...this.#logs]
-      .map(([key, log]) => ({ key, log, sortedAt: this.#projection.sortedAt(headOf(log)) }))
+      .map(([key, log]) => ({
+        key,
+        log,
+        sortedAt: this.#projection.sortedAt(headOf(log)).toWellFormed(),
+      }))
       .sort(comparePlaces);
   }
 
