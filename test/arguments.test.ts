@@ -166,7 +166,10 @@ const invalid: readonly [called: string, call: () => unknown][] = [
   ["a search for chats with options that are null", () => chats.findChats("a", null as Any)],
   ["an append with options that are null", () => chats.append("a", [], null as Any)],
   ["a reset with a target that is null", () => sessions.reset("a", null as Any)],
-  ["a provider's reset with options that are null", () => sessions.resetProvider("a", "b", null as Any)],
+  [
+    "a provider's reset with options that are null",
+    () => sessions.resetProvider("a", "b", null as Any),
+  ],
   ["no chat id", () => chats.forgottenAt(undefined as Any)],
   ["usage without counts", () => sessions.update("a", undefined as Any)],
   ["a target that is a number", () => sessions.resolve("a", 5 as Any)],
