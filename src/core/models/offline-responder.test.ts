@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { collectAnswer } from "../../../test/support/collect-answer.ts";
+import { historyView } from "../chat/history.ts";
 import type { ModelInput } from "../chat/message.ts";
 import { offlineResponder } from "./offline-responder.ts";
 
@@ -37,6 +38,15 @@ test("it answers what it is, what was said, and how to get a model", async () =>
     assert.match(await answerTo(heard), answer, words);
   }
   assert.match(await answerTo([user("what did I say?")]), /first message of yours/);
+});
+
+test("what a history puts before a person's words is not repeated as theirs", async () => {
+  const records = [model("The dentist is at 9"), user("I like tea")].map((each, n) => {
+    return { id: `m${n + 1}`, seq: n + 1, timestamp: "2026-03-03T10:00:00.000Z", ...each };
+  });
+  const { messages } = historyView(records, { provider: "offline", model: "offline" });
+  assert.match(messages.map(({ content }) => content).join(), /The dentist/);
+  assert.match(await answerTo(messages), /^You said: "I like tea"\. /);
 });
 
 test("where nothing is kept, no answer says that something is", async () => {
