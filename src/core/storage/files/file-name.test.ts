@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { fileNameOf, keyOfFileName } from "./file-name.ts";
+import { collectionOf, fileNameOf, keyOfFileName, logName } from "./file-name.ts";
 
 const numRuns = process.env["THROUGHLINE_FULL"] === "1" ? 20_000 : 200;
 
@@ -102,6 +102,13 @@ test("a name that spells its key out gives the key back, and a hashed one gives 
     }),
     { numRuns },
   );
+});
+
+test("the path of a log tells its collection", () => {
+  const inAny = fc.property(anyKey, fc.constantFrom("", "chats", "a/b"), (key, collection) =>
+    assert.equal(collectionOf(logName(collection, key)), collection),
+  );
+  fc.assert(inAny, { numRuns });
 });
 
 for (const name of ["", "%", "%zz", "%ff", "%61", "con", "%2E%2E", "a.b", "é", "Chat", "%61bc"]) {
