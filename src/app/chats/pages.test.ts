@@ -79,13 +79,15 @@ test("sessions answer on a database needs no home, and tells the answer to the p
   });
   await sessions("answer", "a");
   const events = await told("answered");
-  assert.deepEqual(
-    events.map(({ name, state, message }) => [name, state ?? (message as JsonObject)["role"]]),
-    [
-      ["turn", "running"],
-      ["message", "user"],
-      ["message", "assistant"],
-      ["turn", "answered"],
-    ],
-  );
+  // A message is told by its id: a server with watchers reads it.
+  const said = events.map(async ({ name, state, message }) => {
+    if (state !== undefined) return [name, state];
+    return [name, (await throughline.chats.find("a", String((message as JsonObject)["id"])))?.role];
+  });
+  assert.deepEqual(await Promise.all(said), [
+    ["turn", "running"],
+    ["message", "user"],
+    ["message", "assistant"],
+    ["turn", "answered"],
+  ]);
 });
