@@ -4,12 +4,12 @@ import { silentLogger } from "../src/core/logger.ts";
 import { openThroughline } from "../src/core/throughline.ts";
 import { systemTimers } from "../src/core/timers.ts";
 import type { PackageSink } from "../src/moments/package/package-sink.ts";
-import { consentWording } from "../src/moments/record/consent.ts";
 import type { MomentInput } from "../src/moments/record/label.ts";
 import type { PushResult } from "../src/moments/record/media.ts";
 import { MomentRecorder } from "../src/moments/record/moment-recorder.ts";
 import { startMoments } from "../src/moments/start-moments.ts";
 import { redJpeg } from "../test/support/feedback-packages.ts";
+import { agreed, sessionId, software } from "../test/support/moments-home.ts";
 
 const frameBytes = 50_000;
 const chunkSamples = 320;
@@ -72,19 +72,7 @@ export async function fullMoments(home: string): Promise<FullRecorder & AsyncDis
   return { ...filled(recorder, clock), ...close };
 }
 
-const recording = {
-  sessionId: "a1b2c3d4",
-  software: { name: "bench", version: "0.0.0" },
-  consent: {
-    messages: true,
-    frames: true,
-    audio: true,
-    upload: true,
-    export: true,
-    wording: consentWording,
-    by: "bench",
-  },
-};
+const recording = { sessionId, software, consent: agreed };
 
 function filled(recorder: MomentRecorder, clock: AheadClock): FullRecorder {
   let chunks = 0;

@@ -103,8 +103,8 @@ export function joined(first: string, second: string): string {
 
 type Said = Pick<Waiting, "content" | "files">;
 
-/** The first message, if the other one says the same, with the same files. */
-export function asSame(one: Waiting | undefined, other: Said): Waiting | undefined {
+/** Gives back the first message if the other one has the same words and files. */
+export function ifSame(one: Waiting | undefined, other: Said): Waiting | undefined {
   const keys = ({ files = [] }: Said) => files.map(({ key }) => key).join();
   return one?.content === other.content && keys(one) === keys(other) ? one : undefined;
 }

@@ -12,7 +12,7 @@ import { inSight, onServerEvent } from "../../api/events.ts";
 import type { ServerEvents } from "../../api/openapi-types.ts";
 import { Store } from "../../api/store.ts";
 import { modelToAsk } from "../models/choice.ts";
-import { asSame, draftsOf, joined, saveDrafts } from "./drafts.ts";
+import { draftsOf, ifSame, joined, saveDrafts } from "./drafts.ts";
 import {
   emptyFeed,
   type FeedState,
@@ -149,7 +149,7 @@ export class Feed {
 
   /** Sends a message: under its first key if it was moved to the draft and not changed there. */
   send(content: string, files: readonly DraftFile[] = []): Promise<void> {
-    const key = asSame(this.#returned, { content, files })?.key ?? newKey();
+    const key = ifSame(this.#returned, { content, files })?.key ?? newKey();
     this.#returned = undefined;
     return this.#submit({ key, content, files, state: "sending" });
   }
