@@ -365,9 +365,11 @@ for (const [says, isStored, outcome] of [
   });
 }
 
-test("a message that takes too long to send is moved to the draft, and the next one is sent", async (t) => {
+test("a message that takes too long to send is moved to the draft, looked for on the server, and the next one is sent", async (t) => {
   const posts: unknown[] = [];
+  let reads = 0;
   const feed = await loaded(t, (path, { method, body, signal, ...init }) => {
+    if (path.includes("/messages?")) reads++;
     if (method !== "POST") return nothingYet(path, init);
     posts.push(JSON.parse(String(body)).content);
     return new Promise((_, reject) => {
@@ -376,8 +378,9 @@ test("a message that takes too long to send is moved to the draft, and the next 
   });
   const sent = [feed.send("one"), feed.send("two")];
   await until(() => posts.length === 1);
+  const before = reads;
   feed.toDraft(feed.state.waiting[0]?.key ?? "");
-  await until(() => posts.length === 2);
+  await until(() => posts.length === 2 && reads > before);
   const waiting = feed.state.waiting.map(({ content, state }) => [content, state]);
   assert.deepEqual([posts, feed.draft, waiting], [["one", "two"], "one", [["two", "sending"]]]);
   feed.toDraft(feed.state.waiting[0]?.key ?? "");
